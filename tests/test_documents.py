@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from palmette._yaml import parse_yaml, spell
-from palmette.documents import Model, parse_document, parse_located, read_document
+from palmette.documents import Model, ProblemCollector, parse_document, parse_located, read_document
 from palmette.errors import InputError
 
 
@@ -112,7 +112,9 @@ def test_lines_of_fields() -> None:
         located.line(field)
         for field in ("title", "parts[0].size", "parts[0].colour", "parts[7].name", "extra['odd key']", "nowhere")
     ] == [1, 4, 3, 2, 6, 1]
-    problem = located.problem("code", "message", field="parts[0].size", value="naem", known=["name"])
+    findings = ProblemCollector(located)
+    findings.report("unknown-key", "parts[0].size", "naem", ["name"])
+    (problem,) = findings.problems
     assert (problem.line, problem.nearest, problem.file) == (4, "name", "f")
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, RootModel, Tag, ValidationError
 
 from palmette._yaml import Parsed, Path, spell
 from palmette.errors import Mistake, did_you_mean, nearest
+from palmette.problems import fault
 
 _EXPECTED = {
     kind: expected
@@ -29,7 +30,6 @@ _EXPECTED = {
     for kind in kinds.split()
 }
 """The expected value, by pydantic's kind of error."""
-_QUOTE = "Put the value before it in quotes: in {...} and [...], a comma ends a value."
 _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
@@ -48,9 +48,8 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
         fields = model.model_fields
         has, wants = list(parsed.value), [name for name in fields if fields[name].is_required()] or list(fields)
         hint = did_you_mean(has[0], fields) if has else ""
-        message = f"This is not a {model.__name__}: it has the keys {', '.join(has[:5])}.{hint}"
-        remedy = f"Name a file with keys such as {', '.join(wants[:12])}."
-        return [Mistake("another-format", message, remedy, line=1)]
+        found = fault("another-format", model=model.__name__, has=has[:5], hint=hint, wants=wants[:12])
+        return [replace(found, line=1)]
     return explain_fields(error, model, parsed)
 
 
@@ -190,7 +189,7 @@ def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Mistake:
     remedy = f"Write {' or '.join(expected)}."
     if "text" in expected and isinstance(value, int | float):
         remedy = f"Put it in quotes: '{_shown(value)}'."
-    return Mistake("wrong-type", f"{_spoken(value)} is not {' or '.join(expected)}.", remedy, value=_shown(value))
+    return fault("wrong-type", _shown(value), spoken=_spoken(value), expected=" or ".join(expected), remedy=remedy)
 
 
 def _with_all_choices(item: Mapping[str, Any], details: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -204,57 +203,48 @@ def _with_all_choices(item: Mapping[str, Any], details: Iterable[Mapping[str, An
 def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
     """One error as a message; the caller adds the location."""
     value, kind, context = item["input"], item["type"], item.get("ctx", {})
-    key = str(place.path[-1]) if place.path else ""
-    shown = _shown(value)
+    key, shown, spoken = str(place.path[-1]) if place.path else "", _shown(value), _spoken(value)
     match kind:
         case "extra_forbidden":
             owner = _strip(place.owner)
             known = list(owner.model_fields) if _is_model(owner) else []
-            remedy = _QUOTE if _is_rest(key) else f"Known keys: {', '.join(known)}."
-            message = f"The key {key!r} is not known here."
-            return Mistake("unknown-key", message, remedy, value=key, nearest=nearest(key, known))
+            return fault("unknown-key/comma" if _is_rest(key) else "unknown-key", key, known)
         case "missing":
-            return Mistake("missing-key", f"The key {key!r} is missing.", "Add it.", value=key)
+            return fault("missing-key", key)
         case "literal_error":
             expected = context.get("expected", "")
             known = re.findall(r"'([^']*)'", expected) or [expected]
             if shown in known:
-                return Mistake("wrong-type", f"{value!r} is text here.", "Write it without quotes.", value=shown)
-            message = f"{_spoken(value)} is not one of {', '.join(known)}."
-            return Mistake("invalid-choice", message, "Choose one of them.", value=shown, nearest=nearest(shown, known))
+                return fault("wrong-type/quotes", shown)
+            return fault("invalid-choice", shown, known, spoken=spoken)
         case "union_tag_not_found" | "union_tag_invalid":
             return _unknown_kind(value, place)
         case "string_pattern_mismatch" if context.get("pattern") == _NAME_PATTERN:
-            remedy = _QUOTE if _is_rest(value) else "Use letters, digits and underscores, not a digit first."
-            return Mistake("invalid-name", f"{value!r} is not a name.", remedy, value=shown)
+            return fault("invalid-name/comma" if _is_rest(value) else "invalid-name/letters", shown)
         case "string_pattern_mismatch":
-            form = context.get("pattern")
-            return Mistake("invalid-value", f"{_spoken(value)} has not the form {form}.", "Write it so.", value=shown)
+            return fault("invalid-value/form", shown, spoken=spoken, form=context.get("pattern"))
         case "too_short" | "string_too_short":
-            remedy = "Write it, or leave the key out." if kind == "string_too_short" else "Give at least one."
-            return Mistake("empty-value", f"{key!r} must not be empty.", remedy, value=shown)
+            return fault("empty-value" if kind == "too_short" else "empty-value/text", shown, key=key)
         case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
-            message = f"{_spoken(value)} is out of range: {_lower(item['msg'])}."
-            return Mistake("out-of-range", message, "Write a number within it.", value=shown)
+            return fault("out-of-range", shown, spoken=spoken, why=_lower(item["msg"]))
         case "timezone_aware":
-            remedy = "Add one, e.g. '2025-03-31T00:00:00Z'."
-            return Mistake("missing-offset", f"{value!r} has no offset from UTC.", remedy, value=shown)
+            return fault("missing-offset", shown)
         case "value_error":
             reason = context.get("error")
             hint = getattr(reason, "nearest", None)
-            return Mistake("invalid-value", f"{reason}.", "" if hint else "Correct it.", value=shown, nearest=hint)
-    return Mistake("invalid-value", f"{_spoken(value)}: {_lower(item['msg'])}.", "Correct it.", value=shown)
+            problem = fault("invalid-value/hint" if hint else "invalid-value", shown, why=reason)
+            return replace(problem, nearest=hint)
+    return fault("invalid-value", shown, why=f"{spoken}: {_lower(item['msg'])}")
 
 
 def _unknown_kind(value: Any, place: _ErrorLocation) -> Mistake:
     known = [tag for member in _members(_strip(place.annotation)) for tag in _tags(member)]
     if not isinstance(value, dict):
-        remedy = f"Begin with one of {', '.join(known)}."
-        return Mistake("wrong-type", f"{_spoken(value)} is not a mapping.", remedy, value=_shown(value))
+        return fault("wrong-type/kind", _shown(value), (), spoken=_spoken(value), kinds=known)
     keys = [str(key) for key in value]
     hint = next((hit for hit in (nearest(key, known) for key in keys) if hit), None)
-    message = f"{', '.join(map(repr, keys)) or 'An empty mapping'} is not a known kind."
-    return Mistake("unknown-step", message, f"Known: {', '.join(known)}.", value=", ".join(keys), nearest=hint)
+    quoted = ", ".join(map(repr, keys)) or "An empty mapping"
+    return replace(fault("unknown-step", ", ".join(keys), quoted=quoted, kinds=known), nearest=hint)
 
 
 def _is_rest(key: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from palmette.errors import Mistake
+from palmette.problems import fault
 
 MAX_DEPTH = 40
 MAX_VALUES = 200_000
@@ -25,8 +26,6 @@ _PLAIN_KEY = re.compile(r"^[A-Za-z_][A-Za-z0-9_-]*$")
 _CONTROL = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPED = re.compile("[\0\ud800-\udfff]")
 """Characters that only escapes can produce and that neither files nor paths can hold."""
-_FLATTER = "Write it flatter and without aliases."
-_TOO_LARGE = Mistake("too-large", f"The document has more than {MAX_VALUES} values, aliases expanded.", _FLATTER)
 _NULL, _BOOL = re.compile(r"^(?:~|null|Null|NULL|)$"), re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
 _INT = re.compile(r"^[-+]?(?:0|[1-9][0-9]*)$")
 _FLOAT = re.compile(r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$")
@@ -68,12 +67,10 @@ class _Loader(yaml.BaseLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
         if (tag := getattr(event, "tag", None)) is not None:
-            message, remedy = f"The tag {tag!r} is not supported.", "Leave it out; put text in quotes."
-            line = event.start_mark.line + 1
-            self._into.problems.append(Mistake("yaml-tag", message, remedy, line=line, value=tag))
+            self._into.problems.append(replace(fault("yaml-tag", tag), line=event.start_mark.line + 1))
         self.count += 1
         if self.count > MAX_VALUES:
-            raise _RefusedError(_TOO_LARGE)
+            raise _RefusedError(fault("too-large", most=MAX_VALUES))
         return super().compose_node(parent, index)
 
 
@@ -85,21 +82,17 @@ def parse_yaml(text: str) -> Parsed:
     loader = _Loader(text, result)
     try:
         if (node := loader.get_single_node()) is None:
-            empty = Mistake("empty-file", "The file is empty.", "Write the document, or name another file.")
-            return Parsed(problems=[empty])
+            return Parsed(problems=[fault("empty-file")])
         result.value = _Builder(result).build(node, ())
         return result
     except yaml.MarkedYAMLError as error:
         problem = _syntax_problem(error, text)
     except RecursionError:
-        problem = Mistake(
-            "too-deep", f"The document is nested deeper than {MAX_DEPTH} levels.", _FLATTER, line=loader.line + 1
-        )
+        problem = replace(fault("too-deep", most=MAX_DEPTH), line=loader.line + 1)
     except _RefusedError as error:
         (problem,) = error.args
     except (ValueError, OverflowError):  # invalid numbers in `%YAML` and `\U........`
-        message = "Bad YAML: the number of a version or of a character is too large."
-        problem = Mistake("bad-yaml", message, "Mend it here.", line=loader.line + 1)
+        problem = replace(fault("bad-yaml/number"), line=loader.line + 1)
     return Parsed(problems=[problem])
 
 
@@ -142,10 +135,9 @@ class _Builder:
         self.count += 1
         line = node.start_mark.line + 1
         if len(path) > MAX_DEPTH:
-            message = f"The document is nested deeper than {MAX_DEPTH} levels, or an alias contains itself."
-            raise _RefusedError(Mistake("too-deep", message, _FLATTER, line=line))
+            raise _RefusedError(replace(fault("too-deep/alias", most=MAX_DEPTH), line=line))
         if self.count > MAX_VALUES:
-            raise _RefusedError(_TOO_LARGE)
+            raise _RefusedError(fault("too-large", most=MAX_VALUES))
         self.into.lines.setdefault(spell(path), line)
         if isinstance(node, yaml.MappingNode):
             return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
@@ -171,17 +163,13 @@ class _Builder:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, yaml.ScalarNode):
-                problem = Mistake(
-                    "yaml-key", "A key must be plain text.", "Write a name.", line=line, field=spell(path)
-                )
-                self.into.problems.append(problem)
+                self.into.problems.append(replace(fault("yaml-key"), line=line, field=spell(path)))
                 continue
             key = self._text(key_node, path)
             field_path = spell((*path, key))
             if key in seen:
-                message = f"The key {key!r} is there twice; the first is on line {seen[key]}."
-                where = {"line": line, "field": field_path, "value": key}
-                self.into.problems.append(Mistake("duplicate-key", message, "Keep one of them.", **where))
+                twice = fault("duplicate-key", key, first=seen[key])
+                self.into.problems.append(replace(twice, line=line, field=field_path))
                 continue
             seen[key] = line
             self.into.lines[field_path] = line
@@ -205,42 +193,21 @@ def _scalar(node: yaml.Node, text: str) -> Any:
 
 
 def _control_problem(found: re.Match[str]) -> Mistake:
-    return Mistake(
-        "control-character",
-        f"The text has the character U+{ord(found[0]):04X}, which is not allowed.",
-        "Remove it; if the file is full of them, save it as UTF-8.",
-        line=found.string.count("\n", 0, found.start()) + 1,
-        value=repr(found[0]),
-    )
+    line = found.string.count("\n", 0, found.start()) + 1
+    return replace(fault("control-character", repr(found[0]), code=ord(found[0])), line=line)
 
 
-_SYNTAX = (
-    ("'\\t'", "yaml-tab", "The line is indented with a tab, which YAML does not allow.", "Indent with spaces."),
-    ("single document", "several-documents", "The file holds several YAML documents.", "Keep one document a file."),
-    (
-        "undefined alias",
-        "yaml-alias",
-        "Bad YAML: {what}.",
-        "Define the anchor before it, or quote text that begins with '*'.",
-    ),
-)
-"""A part of the parser's message; code, message and remedy of the problem."""
+_SYNTAX = {"'\\t'": "yaml-tab", "single document": "several-documents", "undefined alias": "yaml-alias"}
+"""Code by a part of the parser's message."""
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError, text: str) -> Mistake:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else None
     what = error.problem or error.context or "cannot be read"
-    for sign, code, message, remedy in _SYNTAX:
-        if sign in f"{error.context} {what}":
-            return Mistake(code, message.format(what=what), remedy, line=line)
+    if code := next((code for sign, code in _SYNTAX.items() if sign in f"{error.context} {what}"), ""):
+        return replace(fault(code, what=what), line=line)
     lines = text.splitlines()
     value = lines[line - 1].strip()[:120] if line and line <= len(lines) else None
-    context = f" {error.context}" if error.context else ""
-    return Mistake(
-        "bad-yaml",
-        f"Bad YAML:{context} {what}.".replace("  ", " "),
-        "Mend the syntax here; quote text that contains ': ', '#' or begins with a special character.",
-        line=line,
-        value=value,
-    )
+    what = f"{error.context or ''} {what}".strip()
+    return replace(fault("bad-yaml", value, what=what), line=line)

@@ -5,22 +5,23 @@ raises one `InputError` that lists all mistakes. Comments and formatting are not
 """
 
 import codecs
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from palmette._validation import explain, explain_fields
 from palmette._yaml import MAX_DIGITS, Parsed, load_plain, parse_yaml
-from palmette.errors import InputError, Mistake, UserError, nearest
+from palmette.errors import InputError, Mistake, UserError
+from palmette.problems import fault
 
 __all__ = [
-    "MAX_DIGITS", "Located", "Model", "PathText", "load_plain", "mistakes", "parse_document", "parse_located",
-    "read_document", "read_located", "read_text", "write_text",
+    "MAX_DIGITS", "Located", "Model", "PathText", "ProblemCollector", "load_plain", "mistakes", "parse_document",
+    "parse_located", "read_document", "read_located", "read_text", "write_text",
 ]  # fmt: skip
 
 MAX_BYTES = 5_000_000
@@ -60,12 +61,38 @@ class Located(Generic[M]):
             field = re.sub(r"(\.[^.\[\]]*|\[[^\[\]]*\]|^[^.\[\]]+)$", "", field)
         return self.lines.get(field)
 
-    def problem(
-        self, code: str, message: str, remedy: str = "", *, field: str, value: object = None, known: Iterable[str] = ()
-    ) -> Mistake:
-        """A mistake in this document; the nearest of the `known` names is suggested."""
-        shown, near = None if value is None else str(value), nearest(str(value), known) if known else None
-        return Mistake(code, message, remedy, self.file, self.line(field), field, shown, near)
+
+class ProblemCollector:
+    """Collects the problems of one document; nothing is raised until the whole document has been checked."""
+
+    def __init__(self, document: Located[Any]) -> None:
+        self._document = document
+        self._found: dict[Mistake, None] = {}
+
+    def report(
+        self, problem: str, field: str, value: object = None, known: Iterable[object] = (), /, **facts: object
+    ) -> None:
+        """Adds a problem of a field; the other arguments are those of `fault`."""
+        self.add([fault(problem, value, known, **facts)], field)
+
+    def add(self, faults: Iterable[Mistake], field: str) -> None:
+        """Adds problems of a field, with its line number."""
+        document = self._document
+        for found in faults:
+            self._found[replace(found, file=document.file, line=document.line(field), field=field)] = None
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def problems(self) -> list[Mistake]:
+        """The problems, sorted by line."""
+        return sorted(self._found, key=lambda found: found.line or 0)
+
+    def raise_if_any(self) -> None:
+        """Raises one InputError with all problems, if there are any."""
+        if self._found:
+            raise InputError(self.problems)
 
 
 def read_document(path: Path, model: type[M]) -> M:
@@ -94,40 +121,37 @@ def parse_located(text: str, model: type[M], file: str) -> Located[M]:
         except ValidationError as error:
             problems += explain(error, model, parsed)
     elif not problems:
-        message = f"The document is {_kind(parsed.value)}, not a mapping of keys to values."
-        remedy = f"Begin with the keys of {model.__name__}: {', '.join(list(model.model_fields)[:4])}, ..."
-        problems.append(Mistake("not-a-mapping", message, remedy, line=1))
+        keys = list(model.model_fields)[:4]
+        found = fault("not-a-mapping", kind=_kind(parsed.value), model=model.__name__, keys=keys)
+        problems.append(replace(found, line=1))
     if problems or value is None:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
         if len(ordered) > MAX_PROBLEMS:
-            message = f"There are {len(ordered) - MAX_PROBLEMS} mistakes more."
-            ordered[MAX_PROBLEMS:] = [Mistake("more-mistakes", message, "Mend those above first.")]
-        raise InputError([dataclasses.replace(problem, file=file) for problem in ordered])
+            ordered[MAX_PROBLEMS:] = [fault("more-mistakes", number=len(ordered) - MAX_PROBLEMS)]
+        raise InputError([replace(problem, file=file) for problem in ordered])
     return Located(value, file, parsed.lines)
 
 
 def mistakes(error: ValidationError, model: object, value: object, text: str, file: str) -> list[Mistake]:
     """The mistakes in a value of type `model`, with lines of the JSON or YAML `text` that it came from."""
     found = explain_fields(error, model, Parsed(value, parse_yaml(text).lines))
-    return [dataclasses.replace(problem, file=file) for problem in found]
+    return [replace(problem, file=file) for problem in found]
 
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file of limited size, without a byte order mark; InputError otherwise."""
     try:
         if path.is_dir():
-            raise _refusal(path, "is-a-directory", "This is a folder, not a file.", "Name the file inside it.")
+            raise _refusal(path, "is-a-directory")
         if not path.exists():
             raise _missing(path)
         if not path.is_file():
-            raise _refusal(path, "unreadable", "This is a device or a pipe, not a file.", "Name a file.")
+            raise _refusal(path, "unreadable/device")
         if path.stat().st_size > MAX_BYTES:
-            message = f"The file has {path.stat().st_size} bytes; at most {MAX_BYTES} are read."
-            raise _refusal(path, "too-large", message, "Is this the right file?")
+            raise _refusal(path, "too-large/file", size=path.stat().st_size, most=MAX_BYTES)
         data = path.read_bytes()
     except (OSError, ValueError) as error:
-        message = f"The file cannot be read: {error}."
-        raise _refusal(path, "unreadable", message, "Check the path and its permissions.") from error
+        raise _refusal(path, "unreadable", error=error) from error
     return _decode(data, path)
 
 
@@ -141,32 +165,28 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _decode(data: bytes, path: Path) -> str:
-    remedy = "Save it as UTF-8."
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data[:1000]:
-        raise _refusal(path, "wrong-encoding", "The file is binary, or UTF-16 or UTF-32.", remedy)
+        raise _refusal(path, "wrong-encoding/binary")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = f"The file is not UTF-8: byte 0x{data[error.start]:02X} at position {error.start}."
-        raise InputError([Mistake("wrong-encoding", message, remedy, str(path), line)]) from None
+        raise _refusal(path, "wrong-encoding", line=line, byte=data[error.start], at=error.start) from None
 
 
 def _missing(path: Path) -> InputError:
-    parent = path.parent
-    try:
-        names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
-    except OSError:
-        names = []
     if path.is_symlink():
-        return _refusal(path, "no-such-file", "This is a link that leads nowhere.", "Mend it, or name the file itself.")
+        return _refusal(path, "no-such-file/link")
+    parent, names = path.parent, list[str]()
+    with suppress(OSError):
+        names = [entry.name for entry in parent.iterdir()] if parent.is_dir() else []
     where = "" if parent.is_dir() else f" Its folder {str(parent)!r} does not exist either."
-    message, near = f"There is no file {str(path)!r}.{where}", nearest(path.name, names)
-    return InputError([Mistake("no-such-file", message, "Check the path.", str(path), value=str(path), nearest=near)])
+    found = fault("no-such-file/document", path.name, names, path=str(path), where=where)
+    return InputError([replace(found, file=str(path), value=str(path))])
 
 
-def _refusal(path: Path, code: str, message: str, remedy: str) -> InputError:
-    return InputError([Mistake(code, message, remedy, str(path))])
+def _refusal(path: Path, problem: str, line: int | None = None, **facts: object) -> InputError:
+    return InputError([replace(fault(problem, **facts), file=str(path), line=line)])
 
 
 def _kind(value: object) -> str:

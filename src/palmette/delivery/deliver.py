@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import StringConstraints
 
 from palmette.delivery.borrowed import borrowed
 from palmette.delivery.forge import OpenPullRequest, PullRequestDraft, open_pull_request
@@ -23,19 +25,24 @@ if TYPE_CHECKING:
     from palmette.delivery.forges import Forge
 
 
+Text = Annotated[str, StringConstraints(min_length=1)]
+
+
 class Target(Model):
     """The destination of a pull request."""
 
     target: Literal["local", "github", "gitlab"] = "local"
-    remote: str | None = None
-    """Git remote to push to. Defaults to `origin` for a forge and to none for `local`."""
-    project: str | None = None
-    """`owner/name` on the forge. Read from the remote's URL by default."""
-    api: str | None = None
-    """Base URL of the forge's API, for a self-hosted forge."""
-    token_env: str | None = None
-    """Environment variable with the token. Defaults to GITHUB_TOKEN or GITLAB_TOKEN."""
+    """`local`: a branch, its description as a Markdown file, and a patch."""
+    remote: Text | None = None
+    """Git remote to push to. Default for `local`: none."""
+    project: Text | None = None
+    """`owner/name` on the forge. Default: from the URL of the remote."""
+    api: Text | None = None
+    """Base URL of the API of a self-hosted forge."""
+    token_env: Text | None = None
+    """Environment variable of the token. Default: GITHUB_TOKEN or GITLAB_TOKEN."""
     draft: bool = False
+    """Opens a draft."""
 
 
 class Change(Model):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from palmette.delivery import Target, preflight
-from palmette.documents import Located, read_located
+from palmette.delivery import preflight
+from palmette.documents import Located, ProblemCollector, read_located
 from palmette.engine import check_topology, load_topology
 from palmette.engine.actor import TextFile
 from palmette.errors import InputError, Mistake
@@ -102,8 +102,7 @@ def _assemble(run: Run, view: View, files: Mapping[str, Path], repository: Path)
 def _of_the_pull_request(run: Located[Run], repository: Path) -> list[Mistake]:
     """Mistakes that only the repository shows, each located in the run file."""
     value = run.value
-    target = Target.model_validate(value.pull_request.model_dump(exclude={"branch"}))
-    found = preflight(repository, value.repository.base, value.pull_request.branch, target)
+    found = preflight(repository, value.repository.base, value.pull_request.branch, value.pull_request)
     return [dataclasses.replace(one, file=run.file, line=run.line(one.field)) for one in found]
 
 
@@ -117,17 +116,11 @@ def _of_the_topology(path: Path) -> list[Mistake]:
 
 def _contradictions(view: View, spec: Located[FeatureSpec]) -> list[Mistake]:
     """Test cases of the author that contradict the author's definitions."""
-    found = {one.subject: one.evidence for one in contradictions(view)}
-    return [
-        spec.problem(
-            "test-contradicts",
-            f"Test {test.name!r} expects what the definitions do not give: {found[test.name]}.",
-            "Correct the test or the definition.",
-            field=f"tests[{index}].expect",
-        )
-        for index, test in enumerate(view.tests)
-        if test.name in found
-    ]
+    found, problems = {one.subject: one.evidence for one in contradictions(view)}, ProblemCollector(spec)
+    for index, test in enumerate(view.tests):
+        if test.name in found:
+            problems.report("test-contradicts", f"tests[{index}].expect", test=test.name, why=found[test.name])
+    return problems.problems
 
 
 def rebased(path: str | None, base: Path, onto: Path) -> str | None:

@@ -119,7 +119,7 @@ def codes_in(files: Iterable[Path]) -> set[str]:
 def test_error_codes_are_those_of_the_code() -> None:
     documents = [SOURCE / "documents.py", SOURCE / "_yaml.py", SOURCE / "_validation.py"]
     formats = [file for part in ("spec", "samples") for file in (SOURCE / "features" / part).glob("*.py")]
-    texts = yaml.safe_load((SOURCE / "features" / "spec" / "problems.yaml").read_text("utf-8"))
+    texts = yaml.safe_load((SOURCE / "problems.yaml").read_text("utf-8"))
     codes = codes_in([*documents, *formats]) | {problem.partition("/")[0] for problem in texts}
     text = (REFERENCE / "errors.md").read_text("utf-8")
     listed = {

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from palmette.documents import Located, parse_document, read_document
+from palmette.documents import Located, ProblemCollector, parse_document, read_document
 from palmette.errors import InputError
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.grain import resolve_grain
-from palmette.features.spec.problems import ProblemCollector
 from palmette.features.spec.resolve import resolve
 from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources

@@ -1,19 +1,19 @@
 """Compares the registry with the files that it names: paths, columns, types."""
 
 import csv
-import dataclasses
 import json
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
-from palmette.documents import Located
-from palmette.errors import Mistake, nearest
+from palmette.documents import Located, ProblemCollector
+from palmette.errors import Mistake
 from palmette.features.samples.text_rows import UnreadableError, text_files, text_rows
-from palmette.features.spec.dfr import Registry, Table
+from palmette.features.spec.dfr import RegisteredColumn, Registry, Table
 from palmette.features.spec.values import SparkType
+from palmette.problems import fault
 
 _READ = 1000
 """Maximum number of text rows to parse as a test."""
@@ -26,59 +26,51 @@ def check_samples(registry: Located[Registry], folder: Path, names: Collection[s
         folder: The folder that the registry's relative paths are relative to.
         names: Tables to compare; all by default.
     """
-    tables = [(i, table) for i, table in enumerate(registry.value.tables) if names is None or table.name in names]
-    samples = [_Sample(registry, table, f"tables[{i}]", folder) for i, table in tables]
-    return [problem for sample in samples for problem in sample.problems()]
+    findings = ProblemCollector(registry)
+    for index, table in enumerate(registry.value.tables):
+        if names is None or table.name in names:
+            _check_sample(table, f"tables[{index}]", folder, findings)
+    return findings.problems
 
 
-class _Sample(NamedTuple):
-    registry: Located[Registry]
-    table: Table
-    field: str
-    folder: Path
+def _check_sample(table: Table, field: str, folder: Path, findings: ProblemCollector) -> None:
+    text = table.sample or table.path
+    if text is None or "://" in text:
+        return
+    path, at, facts = folder / text, f"{field}.{'sample' if table.sample else 'path'}", {"table": table.name}
+    if not path.exists():
+        names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        findings.report("no-such-file/sample", at, path.name, names, path=str(path), **facts)
+        return
+    try:
+        found = _schema(table, path)
+    except (OSError, ValueError, csv.Error) as error:
+        remedy = error.remedy if isinstance(error, UnreadableError) else "Correct the file, or its `format`."
+        facts |= {"format": table.format, "why": _first_sentence(error), "remedy": remedy}
+        findings.report("unreadable-sample", at, str(path), **facts)
+        return
+    for index, column in enumerate(table.columns if found is not None else ()):
+        _check_column(table, column, f"{field}.columns[{index}]", found or {}, findings)
 
-    def problems(self) -> Iterator[Mistake]:
-        table, text = self.table, self.table.sample or self.table.path
-        if text is None or "://" in text:
-            return
-        path, field = self.folder / text, f"{self.field}.{'sample' if table.sample else 'path'}"
-        if not path.exists():
-            names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-            message, remedy = f"there is no {str(path)!r}.", "Paths are relative to the registry."
-            yield self._problem("no-such-file", message, remedy, field, text, nearest(path.name, names))
-            return
-        try:
-            found = _schema(table, path)
-        except (OSError, ValueError, csv.Error) as error:
-            message = f"{str(path)!r} cannot be read as {table.format}: {_first_sentence(error)}."
-            remedy = error.remedy if isinstance(error, UnreadableError) else "Correct the file, or its `format`."
-            yield self._problem("unreadable-sample", message, remedy, field, text)
-            return
-        if found is not None:
-            yield from self._compare(found)
 
-    def _compare(self, found: Mapping[str, SparkType | None]) -> Iterator[Mistake]:
-        for index, column in enumerate(self.table.columns):
-            field = f"{self.field}.columns[{index}]"
-            if column.name not in found:
-                message, remedy = f"the file has no column {column.name!r}.", f"It has {', '.join(list(found)[:12])}."
-                others = [name for name in found if self.table.column(name) is None]
-                similar = nearest(column.name, others)
-                yield self._problem("column-not-in-sample", message, remedy, f"{field}.name", column.name, similar)
-                continue
-            kind, registered = found[column.name], column.type.parsed
-            if kind is not None and kind != registered:
-                message = f"column {column.name!r} is registered as {registered}, and in the file it is {kind}."
-                code, at = "type-differs-in-sample", f"{field}.type"
-                hint = " (times written by pandas have no zone)" if kind.name == "timestamp_ntz" else ""
-                remedy = f"Register the type {kind}{hint}, or write the file anew."
-                yield self._problem(code, message, remedy, at, str(registered), str(kind))
-
-    def _problem(
-        self, code: str, message: str, remedy: str, field: str, value: str, similar: str | None = None
-    ) -> Mistake:
-        text = f"Table {self.table.name!r}: {message}"
-        return dataclasses.replace(self.registry.problem(code, text, remedy, field=field, value=value), nearest=similar)
+def _check_column(
+    table: Table,
+    column: RegisteredColumn,
+    field: str,
+    found: Mapping[str, SparkType | None],
+    findings: ProblemCollector,
+) -> None:
+    if column.name not in found:
+        others = [name for name in found if table.column(name) is None]
+        columns = list(found)[:12]
+        findings.report("column-not-in-sample", f"{field}.name", column.name, others, table=table.name, columns=columns)
+        return
+    kind, registered = found[column.name], column.type.parsed
+    if kind is not None and kind != registered:
+        hint = " (times written by pandas have no zone)" if kind.name == "timestamp_ntz" else ""
+        facts = {"table": table.name, "column": column.name}
+        problem = fault("type-differs-in-sample", registered, kind=kind, hint=hint, **facts)
+        findings.add([replace(problem, nearest=str(kind))], f"{field}.type")
 
 
 def _first_sentence(error: Exception) -> str:

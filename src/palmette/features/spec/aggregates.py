@@ -3,9 +3,9 @@
 from typing import Literal, NamedTuple
 
 from palmette.features.spec.fsc import Aggregate
-from palmette.features.spec.problems import Reporter
 from palmette.features.spec.type_rules import BOOLEAN, DOUBLE, average_type, sum_type
 from palmette.features.spec.values import SparkType
+from palmette.problems import Reporter
 
 ORDERED = ("first", "last", "last_k", "collect")
 """Functions whose result depends on the order of the rows."""

@@ -11,9 +11,9 @@ from sqlglot import exp
 from palmette.errors import Mistake
 from palmette.features.spec import functions
 from palmette.features.spec import type_rules as c
-from palmette.features.spec.problems import fault
 from palmette.features.spec.sql import COMPARISONS, OPERATORS, field_name, function_name
 from palmette.features.spec.values import SparkType
+from palmette.problems import fault
 
 
 class Typer:

@@ -11,10 +11,10 @@ from sqlglot import exp
 from palmette.errors import Mistake
 from palmette.features.spec import functions
 from palmette.features.spec.expression_types import Typer
-from palmette.features.spec.problems import fault
 from palmette.features.spec.sql import COMPARISONS, ExpressionError, ParsedExpression, function_name, is_unit, parse
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import Schema
+from palmette.problems import fault
 
 Kind = Literal["row", "aggregate"]
 """Whether an expression is computed from one row or from many."""

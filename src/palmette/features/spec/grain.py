@@ -3,10 +3,10 @@
 import zoneinfo
 from collections.abc import Iterable, Mapping
 
+from palmette.documents import ProblemCollector
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import FeatureSpec, Spine
 from palmette.features.spec.lints import UNRELIABLE_KEYS
-from palmette.features.spec.problems import ProblemCollector
 from palmette.features.spec.scope import ColumnSet, ResolutionScope
 from palmette.features.spec.type_rules import common_type
 from palmette.features.spec.values import SparkType

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, time
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from palmette.documents import Located
+from palmette.documents import Located, ProblemCollector
 from palmette.features.spec.dfr import RegisteredColumn, Registry, Table
 from palmette.features.spec.fsc import FeatureSpec, UnitTest
 from palmette.features.spec.literals import lint_value
-from palmette.features.spec.problems import ProblemCollector, Reporter
 from palmette.features.spec.run import CutoffInterval, Repository, Run
 from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.values import SparkType
+from palmette.problems import Reporter
 
 TIME_FIELDS = ("event_time", "available_time", "valid_from", "valid_to")
 UNRELIABLE_KEYS = ("float", "double", "array", "map")

@@ -7,9 +7,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.spec.problems import Reporter
 from palmette.features.spec.type_rules import BITS
 from palmette.features.spec.values import SparkType
+from palmette.problems import Reporter
 
 
 def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:

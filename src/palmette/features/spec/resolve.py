@@ -5,7 +5,7 @@ import keyword
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from palmette.documents import Located, read_document, read_located
+from palmette.documents import Located, ProblemCollector, read_document, read_located
 from palmette.errors import InputError, Mistake
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.features import FORMS, Derivations, FeatureResolver, ResolvedFeature, derivation_order
@@ -13,7 +13,6 @@ from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.grain import lint_time, output_schema, resolve_grain, resolve_spine
 from palmette.features.spec.lints import lint_registry, lint_run, lint_tests
 from palmette.features.spec.partial import without_broken
-from palmette.features.spec.problems import ProblemCollector
 from palmette.features.spec.run import Run
 from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources

@@ -4,8 +4,9 @@ import re
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
+from palmette.delivery.deliver import Target, Text
 from palmette.documents import Model, PathText
 from palmette.llm.messages import Settings
 from palmette.llm.opening import ModelChoice
@@ -36,7 +37,6 @@ def _fits(pattern: str, example: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-Text = Annotated[str, StringConstraints(min_length=1)]
 Timestamp = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_within_calendar)]
 Master = Annotated[
     str, _fits(r"local(\[(\*|\d+)(,\d+)?\])?|yarn|(spark|k8s|sc)://.+", "'local[2]', 'yarn', 'spark://HOST:PORT'")
@@ -117,21 +117,9 @@ class ModelSettings(Settings):
     """Settings of model calls."""
 
 
-class PullRequest(Model):
-    target: Literal["local", "github", "gitlab"] = "local"
-    """`local`: a branch, its description as a Markdown file, and a patch."""
-    remote: Text | None = None
-    """Git remote to push to. Default for `local`: none."""
-    project: Text | None = None
-    """`owner/name` on the forge. Default: from the URL of the remote."""
-    api: Text | None = None
-    """Base URL of the API of a self-hosted forge."""
-    token_env: Text | None = None
-    """Environment variable of the token. Default: GITHUB_TOKEN or GITLAB_TOKEN."""
+class PullRequest(Target):
     branch: Text | None = None
     """Default: `features/<feature view>`."""
-    draft: bool = False
-    """Opens a draft."""
 
 
 class Run(Model):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from palmette.documents import ProblemCollector
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.expressions import CheckedExpression, Kind, Wanted, check, likely_mistakes, listing
 from palmette.features.spec.fsc import FeatureSpec
-from palmette.features.spec.problems import ProblemCollector, Reporter
 from palmette.features.spec.values import SparkType
+from palmette.problems import Reporter
 
 Origins = frozenset[str]
 """Columns of registry tables, as `table.column`."""

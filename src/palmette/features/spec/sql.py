@@ -15,8 +15,8 @@ from sqlglot.errors import SqlglotError
 
 from palmette.errors import Mistake
 from palmette.features.spec import functions
-from palmette.features.spec.problems import fault
 from palmette.features.spec.type_rules import Operator
+from palmette.problems import fault
 
 _OWN_SYNTAX = (
     "CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY", "LISTAGG", "STRING_AGG",

@@ -1,6 +1,6 @@
 """The end-stage actor that delivers. It is the only actor with effects outside the run folder."""
 
-from palmette.delivery import Change, Target, Worktree, deliver
+from palmette.delivery import Change, Worktree, deliver
 from palmette.delivery.paths import is_obeyed
 from palmette.engine.actor import Attempt, BaseActor, Context, TextFile, Verdict, Violation
 from palmette.features.actors.pull_request.offline import PullRequestInput, describe
@@ -43,8 +43,7 @@ class PullRequestActor(BaseActor):
                 message=words.message,
                 body=words.body,
             )
-            target = Target.model_validate(settings.model_dump(exclude={"branch"}))
-            done = deliver(worktree, change, target, context.workspace)
+            done = deliver(worktree, change, settings, context.workspace)
             patch = worktree.patch()
         return Attempt(
             FeatureDelivery(

@@ -1,0 +1,50 @@
+"""The texts of mistakes in documents, in `problems.yaml`: message and remedy by code."""
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from palmette.errors import Mistake, nearest
+
+Reporter = Callable[..., None]
+"""Reports a problem, like `palmette.documents.ProblemCollector.report`."""
+
+
+@functools.cache
+def _texts() -> Mapping[str, tuple[str, str]]:
+    text = resources.files(__package__).joinpath("problems.yaml").read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text))
+
+
+def fault(problem: str, value: object = None, known: Iterable[object] = (), /, **facts: Any) -> Mistake:
+    """A problem with its message and remedy, but without a location.
+
+    Args:
+        problem: the key in `problems.yaml`: a code, followed by `/` and a variant if the code has several texts.
+        value: the wrong value as the author wrote it.
+        known: valid names, for suggestions.
+        facts: further values for the texts; collections, but not named tuples, are formatted as lists of names.
+    """
+    names = [str(name) for name in known]
+    facts = {name: _Names(fact) if type(fact) in (list, tuple, dict) else fact for name, fact in facts.items()}
+    message, remedy = (text.format(value=value, known=_Names(names), **facts) for text in _texts()[problem])
+    return Mistake(
+        problem.partition("/")[0],
+        message,
+        remedy,
+        value=None if value is None else str(value),
+        nearest=nearest(str(value), names) if names else None,
+    )
+
+
+class _Names(tuple[object, ...]):
+    """Names to list in a text; `{names!r}` quotes each of them."""
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self)) or "none"
+
+    def __repr__(self) -> str:
+        return ", ".join(map(repr, self))
