@@ -90,9 +90,9 @@ memory; budgets; other systems."""
 
 
 def cells(name: str, seeds: Sequence[int], systems: Sequence[str] = ()) -> Iterator[Cell]:
-    """The runs of a study, seed by seed, those with a memory after those that fill it; `systems` joins the peers."""
+    """The runs of a study, seed by seed, first those that fill a memory, then set by set; `systems` joins the peers."""
     study = STUDIES[name]
     varied = (*study.varied, *_vary("system", *systems)) if name == "peers" else study.varied
     for seed in seeds:
         found = [Cell(study=name, set=one, seed=seed, **fields) for one in study.sets for fields in varied]
-        yield from sorted(found, key=lambda cell: cell.knowledge in REMEMBERING)
+        yield from sorted(found, key=lambda cell: cell.knowledge != "library")
