@@ -133,15 +133,15 @@ class PlanContext:
     def portfolio(self) -> tuple[Candidate, ...]:
         """The default configurations of all allowed learners, most promising first, with the default strategy.
 
-        The leading ones appear with the other strategies, too. Recalled candidates take turns with the first ones, the
-        quicker one first, so that a misleading memory costs little.
+        The leading ones appear with the other strategies, too. Recalled candidates take turns with the usual ones,
+        which come first, so that a misleading memory costs little.
         """
         usual, *others = self.strategies
         found, tracks = sorted(self._ranked(usual), key=lambda one: one[0]), self.task.tracks
         recalled = recalled_candidates(self.knowledge, self.constraints.allowed, self.facts, self.strategies)
         every: dict[str, Candidate] = {}
-        for turn in zip_longest(recalled, (candidate for _, candidate in found)):
-            for one in sorted(filter(None, turn), key=lambda one: self.costs.of(one).seconds):
+        for turn in zip_longest((candidate for _, candidate in found), recalled):
+            for one in filter(None, turn):
                 every.setdefault(substance(one), one)
         made = [one for one in every.values() if not tracks or candidate_track(one) in tracks]
         varied = [_varied(one, other) for one in made[:VARIED] for other in others]
