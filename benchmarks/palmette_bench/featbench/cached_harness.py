@@ -45,10 +45,11 @@ class CachedHarness(ConnectHarness):
         root: Path,
         python_path: Sequence[Path] = (),
         stop_at_first: bool = True,
+        hints: Mapping[str, Sequence[str]] = {},
     ) -> dict[str, SuiteResult]:
         def make() -> Any:
             made = super(CachedHarness, self).run_tests(
-                tests, variants, script, root=root, python_path=python_path, stop_at_first=stop_at_first
+                tests, variants, script, root=root, python_path=python_path, stop_at_first=stop_at_first, hints=hints
             )
             return {name: {**vars(one)} for name, one in made.items()}
 

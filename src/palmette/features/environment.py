@@ -121,7 +121,7 @@ def _workbench(inputs: RunInputs, base: Path, folder: Path, *, is_offline: bool)
         spark=WarmSpark(Sandbox(sandbox.isolation), master=spark.master, memory=spark.memory, access=access),
         tables=inputs.view.tables,
         is_offline=is_offline,
-        passed_folder=folder / "passed",
+        passed_folder=folder.parent / "passed",
     )
 
 

@@ -36,7 +36,7 @@ class Workbench:
     is_offline: bool = False
     """Whether the rules write every program, so that attempts may share a Spark server."""
     passed_folder: Path | None = None
-    """A folder that keeps what has passed, for a resumed run."""
+    """A folder that keeps what has passed, for later runs."""
 
     @cached_property
     def harness(self) -> ConnectHarness:

@@ -97,3 +97,12 @@ def test_a_sample_treats_functions_and_operators_alike(view: View) -> None:
     assert len(chosen) == 10
     assert chosen[-1].function == "small"
     assert chosen == sample(found, 10, seed=3)
+
+
+def test_most_mutants_are_chosen_again_after_a_change_of_one_feature(view: View) -> None:
+    text = next(path for path in GOOD if path.stem == "good_chain").read_text(encoding="utf-8")
+    before, after = (
+        {one.change for one in sample(mutants(parse(each, view, "build")), 20, seed=1)}
+        for each in (text, text.replace('F.sum("amount")', 'F.avg("amount")'))
+    )
+    assert before != after and len(before & after) >= 17

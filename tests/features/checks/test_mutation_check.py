@@ -1,7 +1,7 @@
 """The mutation check: who is killed, who is equivalent, and what a survivor's evidence says."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,9 @@ from palmette.features.checks import ScriptUnderTest
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import RUNNER_FAILED, SPARK_DIED, CaseResult, ScriptCase, SuiteResult
+from palmette.features.mutation import MutantHistory
 from palmette.features.oracle.compare import ExpectedFrame
+from palmette.features.passed import PassedBefore
 from palmette.features.spec.resolve import load_view
 from palmette.features.spec.view import View
 
@@ -31,14 +33,19 @@ class FakeHarness:
     """Error of the last mutant."""
     ends: str = ""
     """The same of the script itself."""
+    tested: dict[str, Sequence[str]] = field(default_factory=dict)
+    """The hints of the mutants that the tests ran on."""
 
     def execute(self, script: Path, entry: str, cases: Sequence[ScriptCase], **_: Any) -> list[CaseResult]:
         counts = [2 if case.script and not self.harmless else 1 for case in cases]
         frames = [Frame.of(self.view.output, [{"customer_id": 1, "orders_30d": count}]) for count in counts]
         return [CaseResult(case.name, frame) for case, frame in zip(cases, frames, strict=True)]
 
-    def run_tests(self, tests: Path, variants: Mapping[str, str], script: Path, **_: Any) -> dict[str, SuiteResult]:
+    def run_tests(
+        self, tests: Path, variants: Mapping[str, str], script: Path, hints: Mapping[str, Sequence[str]], **_: Any
+    ) -> dict[str, SuiteResult]:
         original, *mutants = variants
+        self.tested = dict(hints)
         last = self.noticed * len(mutants)
         found = {name: SuiteResult(("a",), {"b": "failed"} if n < last else {}) for n, name in enumerate(mutants)}
         own = SuiteResult(("a",), {"b": "failed"} if self.wrong else {}, self.ends)
@@ -87,6 +94,19 @@ def test_a_mutant_that_changes_no_output_is_presumed_equivalent(activity: View) 
     assert not outcome.violations
     assert outcome.detail.startswith("5 of 5 mutants killed")
     assert outcome.detail.endswith("5 presumed equivalent)")
+
+
+def test_a_later_run_measures_the_same_mutants_with_less_work(activity: View, tmp_path: Path) -> None:
+    history = MutantHistory(PassedBefore(tmp_path))
+    first, again, other = (FakeHarness(activity, noticed=0.5, harmless=one) for one in (True, True, False))
+    outcomes = [
+        MutationCheck(size=10).check(replace(subject_of(activity, harness), history=history))
+        for harness in (first, again, other)
+    ]
+    assert outcomes[0].detail.startswith("5 of 5 mutants killed") and not outcomes[1].violations
+    assert len(first.tested) == 10 and len(again.tested) == 5, "an output that is unchanged again needs no test"
+    assert all(hints[0] == "b" for hints in again.tested.values()), "first the test that noticed it before"
+    assert len(other.tested) == 10 and outcomes[2].violations, "what changes an output now is tested"
 
 
 def test_a_mutant_of_what_tests_cannot_expect_is_shown_and_not_counted(

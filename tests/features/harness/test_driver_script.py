@@ -88,9 +88,10 @@ def test_whatever_is_asked_of_spark_is_timed(tmp_path: Path, monkeypatch: pytest
     """It may be at work for somebody who has ended, and answer nobody."""
     hung: Any = Hung()
     (tmp_path / "script.py").touch()
-    job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "items": [{"text": "", "argv": []}]}
-    job |= {"few_rows": True, "function": ""}
-    monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder([]))
+    items = [{"text": "", "hints": [], "argv": []}]
+    job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "items": items}
+    job |= {"few_rows": True, "function": "", "tests": str(tmp_path / "script.py")}
+    monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder(len))
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(sys, "argv", [])
     suite.run_variants(job, hung, hung)
@@ -107,3 +108,11 @@ def test_a_server_that_lets_go_of_nobody_is_not_waited_for(monkeypatch: pytest.M
     warm.__exit__(None, None, None)
     is_over.set()
     assert time.monotonic() - started < 10
+
+
+def test_tests_about_the_words_of_a_variant_run_early() -> None:
+    text = 'CASES = {"late": [order(at=1)], "later": [visit(at=2)]}\n\ndef test_cities(): city()\n'
+    assert {"late", "order"} <= suite._words(text, "test_cases[late]")
+    assert "order" not in suite._words(text, "test_cases[later]")
+    assert "city" in suite._words(text, "TestAll::test_cities")
+    assert suite._words(text, "test_unknown[7]") == set()

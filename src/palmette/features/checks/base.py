@@ -1,7 +1,7 @@
 """The check protocol: a small class with a code, an owner for routing, and evidence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Protocol
@@ -10,6 +10,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.examples import Example, examples
 from palmette.features.frames import Scenario, scenarios
 from palmette.features.harness.connect import CaseResult, ConnectHarness, ScriptCase
+from palmette.features.mutation import MutantHistory
 from palmette.features.spec.view import View
 
 Owner = Literal[
@@ -45,6 +46,7 @@ class ScriptUnderTest:
     tests: Path | None = None
     python_path: tuple[Path, ...] = ()
     seed: int = 0
+    history: MutantHistory = field(default_factory=MutantHistory)
 
     @cached_property
     def examples(self) -> Sequence[Example]:

@@ -1,7 +1,7 @@
 """Mutation testing: how many small errors in the script the generated tests detect."""
 
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -11,7 +11,7 @@ from palmette.features.checks.examples import EVIDENCE, difference
 from palmette.features.checks.tests import NO_TESTS
 from palmette.features.frame import Frame
 from palmette.features.frames.scenarios import Scenario
-from palmette.features.harness.connect import CaseResult, ScriptCase
+from palmette.features.harness.connect import CaseResult, ScriptCase, SuiteResult
 from palmette.features.mutation import Mutant, mutants, sample
 from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.script_tree import parse
@@ -42,32 +42,31 @@ class MutationCheck:
         if not every:
             return CheckResult(skipped="the script has nothing that a mutation operator knows")
         chosen = sample(every, self.size, subject.seed)
+        # An output that is unchanged again needs no test, and takes less time than all of them.
+        changes = changed_outputs(subject, list(filter(subject.history.was_equivalent, chosen)))
+        tried = [mutant for mutant in chosen if mutant.name not in changes or changes[mutant.name].text]
         results = subject.harness.run_tests(
             subject.tests,
-            {ORIGINAL: text, **{mutant.name: mutant.text for mutant in chosen}},
+            {ORIGINAL: text, **{mutant.name: mutant.text for mutant in tried}},
             subject.script,
             root=subject.root,
             python_path=subject.python_path,
-            stop_at_first=True,
+            hints={mutant.name: subject.history.hints(mutant) for mutant in tried},
         )
-        own = results[ORIGINAL]
-        broken = own.error or next((result.error for result in results.values() if result.is_broken), "")
-        if broken:
-            message = f"The mutants could not be judged: {broken.splitlines()[0][:200]}."
-            violation = Violation(
-                code=self.code, subject=subject.tests.name, evidence=broken[:EVIDENCE], message=message
-            )
-            return CheckResult((violation,))
-        if not own.ok:
-            why = next((f"{name}: {text}" for name, text in own.failed.items()), "none was found")
-            return CheckResult(skipped=f"the tests do not pass on the script itself: {why.splitlines()[0][:200]}")
-        alive = [mutant for mutant in chosen if results[mutant.name].ok]
-        changes = changed_outputs(subject, alive)
+        if unusable := _unusable(results, subject.tests.name):
+            return unusable
+        alive = [mutant for mutant in tried if results[mutant.name].ok]
+        changes |= changed_outputs(subject, [mutant for mutant in alive if mutant.name not in changes])
+        for mutant in chosen:
+            if mutant.name in changes and not changes[mutant.name].text:
+                subject.history.keep(mutant)
+            elif mutant in tried and (noticed := [*results[mutant.name].failed]):
+                subject.history.keep(mutant, noticed[0])
         survivors = [mutant for mutant in alive if changes[mutant.name].text]
         unnoticeable = sum(not changes[mutant.name].noticeable for mutant in survivors)
-        equivalent = len(alive) - len(survivors)
+        killed = len(tried) - len(alive)
+        equivalent = len(chosen) - killed - len(survivors)
         judged = len(chosen) - equivalent - unnoticeable
-        killed = len(chosen) - len(alive)
         found = [_survivor(mutant, changes[mutant.name].text, subject) for mutant in survivors]
         if judged and killed < self.required * judged:
             found.insert(0, self._too_few(killed, judged, subject.tests, found))
@@ -81,6 +80,18 @@ class MutationCheck:
         )
         evidence = "\n".join(violation.message for violation in survivors)[:EVIDENCE]
         return Violation(code="mutation", subject=tests.name, message=message, evidence=evidence)
+
+
+def _unusable(results: Mapping[str, SuiteResult], tests: str) -> CheckResult | None:
+    """The check's result if the tests prove nothing: their runner failed, or they do not pass on the script."""
+    own = results[ORIGINAL]
+    if broken := own.error or next((result.error for result in results.values() if result.is_broken), ""):
+        message = f"The mutants could not be judged: {broken.splitlines()[0][:200]}."
+        return CheckResult((Violation(code="mutation", subject=tests, evidence=broken[:EVIDENCE], message=message),))
+    if not own.ok:
+        why = next((f"{name}: {text}" for name, text in own.failed.items()), "none was found")
+        return CheckResult(skipped=f"the tests do not pass on the script itself: {why.splitlines()[0][:200]}")
+    return None
 
 
 class OutputChange(NamedTuple):

@@ -55,7 +55,7 @@ def run_checks(
     """Runs the checks by ascending cost; the verdict is ok if all violations are tolerated.
 
     Returns one measurement per check. Checks that did not run are reported as skipped, with the reason. Those in
-    `OF_SCRIPT` that have `passed` on the same content are not run again.
+    `OF_SCRIPT` that have `passed` on the same content are not run again, and reported as kept.
     """
     passed = passed or PassedBefore()
     violations: list[Violation] = []
@@ -63,7 +63,7 @@ def run_checks(
     failed = ""
     for check in sorted(registered() if checks is None else checks, key=lambda check: check.cost):
         if check.code in OF_SCRIPT and (known := passed.find(check.code)):
-            measurements.append(known)
+            measurements.append(known.model_copy(update={"detail": f"kept: {known.detail}"}))
             continue
         started = time.monotonic()
         if failed and check.cost >= EXPENSIVE:

@@ -147,8 +147,13 @@ class ConnectHarness:
         root: Path,
         python_path: Sequence[Path] = (),
         stop_at_first: bool = True,
+        hints: Mapping[str, Sequence[str]] = {},
     ) -> dict[str, SuiteResult]:
-        """Runs the test file against each variant of the script's text (by name), in one warm process."""
+        """Runs the test file against each variant of the script's text (by name), in one warm process.
+
+        Args:
+            hints: By variant: the names of tests to run first, and words of tests to run next.
+        """
         shared = {
             "script": str(script.resolve()),
             "tests": str(tests.resolve()),
@@ -156,7 +161,7 @@ class ConnectHarness:
         }
         results: dict[str, SuiteResult] = {}
         while left := [name for name in variants if name not in results]:
-            items = [{"text": variants[name]} for name in left]
+            items = [{"text": variants[name], "hints": list(hints.get(name, ()))} for name in left]
             answers = run_items(self.spark, HarnessJob("tests", items, root, python_path, self.variant_seconds, shared))
             for name, answer in zip(left, answers, strict=True):
                 if answer.is_missing and name != left[0]:

@@ -1,7 +1,7 @@
 """All mutants of a script, and samples balanced over functions and operators."""
 
 import ast
-import random
+import hashlib
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -23,6 +23,11 @@ class Mutant(NamedTuple):
     after: str
     text: str
     """The changed script."""
+
+    @property
+    def change(self) -> str:
+        """What is changed and in which function; the same after changes elsewhere in the script."""
+        return f"{self.function}: {self.before} -> {self.after}"
 
 
 def mutants(source: ScriptTree) -> list[Mutant]:
@@ -86,13 +91,18 @@ def _dump(text: str) -> str | None:
 
 
 def sample(found: list[Mutant], size: int, seed: int) -> list[Mutant]:
-    """At most `size` mutants, chosen in turn from every function and operator; returned in file order."""
-    groups: dict[tuple[str, str], list[Mutant]] = defaultdict(list)
-    for mutant in found:
-        groups[mutant.function, mutant.operator].append(mutant)
-    rng = random.Random(seed)
-    queues = [rng.sample(groups[key], len(groups[key])) for key in sorted(groups)]
-    rng.shuffle(queues)
+    """At most `size` mutants, chosen in turn from every function and operator; returned in file order.
+
+    The order is random and depends on the changes alone, so that most are chosen again after a change of the script.
+    """
+
+    def place(text: str) -> bytes:
+        return hashlib.sha256(f"{seed} {text}".encode()).digest()
+
+    groups: dict[str, list[Mutant]] = defaultdict(list)
+    for mutant in sorted(found, key=lambda mutant: place(mutant.change)):
+        groups[f"{mutant.function} {mutant.operator}"].append(mutant)
+    queues = [groups[key] for key in sorted(groups, key=place)]
     chosen: list[Mutant] = []
     while len(chosen) < size and any(queues):
         chosen += [queue.pop() for queue in queues if queue][: size - len(chosen)]

@@ -16,7 +16,8 @@ from palmette.features.checks.team import TeamSuiteCheck
 from palmette.features.checks.tests import TestsCheck
 from palmette.features.formatting import format_file
 from palmette.features.import_policy import FeatureImportPolicy
-from palmette.features.passed import digest_of
+from palmette.features.mutation import MutantHistory
+from palmette.features.passed import PassedBefore, digest_of
 from palmette.features.pyspark import write_script
 from palmette.features.repository import Checkout
 from palmette.features.sample_run import SampleRun
@@ -109,6 +110,7 @@ class CodeGenerator(Agent):
                 harness=harness,
                 tests=root / input.tests.file.path if input.tests else None,
                 seed=context.seed,
+                history=MutantHistory(PassedBefore(bench.passed_folder, self.view.name)),
             )
             # The team's suite runs with its own Spark, network and checkout, so its tests cannot affect the checks
             # below. Its result is read last.
