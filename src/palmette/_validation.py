@@ -4,12 +4,12 @@ import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, RootModel, Tag, ValidationError
+from pydantic import BaseModel, RootModel, ValidationError
 
 from palmette._yaml import Parsed, Path, spell
-from palmette.errors import Mistake, did_you_mean, nearest
+from palmette.errors import Mistake, did_you_mean
 from palmette.problems import fault
 
 _EXPECTED = {
@@ -38,7 +38,6 @@ class _ErrorLocation:
     """Location of an error in the document and in the model."""
 
     path: Path
-    annotation: Any  # the expected type
     owner: Any  # the enclosing type
 
 
@@ -99,17 +98,15 @@ def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _ErrorLocation:
         annotation = _strip(annotation)
         members = _members(annotation)
         if members:
-            tagged = next((member for member in members if part in _labels(member)), None)
-            annotation = tagged if tagged is not None else _fitting(members, value)
-            owner = annotation
-            if tagged is not None or not _descends(annotation, part, value):
+            annotation = owner = _fitting(members, value)
+            if not _descends(annotation, part, value):
                 continue
         if part == "[key]":
             continue
         owner, annotation = annotation, _child(annotation, part)
         path = (*path, part)
         value = _value_at(value, part)
-    return _ErrorLocation(path, annotation, owner)
+    return _ErrorLocation(path, owner)
 
 
 def _strip(annotation: Any) -> Any:
@@ -127,19 +124,6 @@ def _strip(annotation: Any) -> Any:
 def _members(annotation: Any) -> list[Any]:
     is_union = get_origin(annotation) in (Union, types.UnionType)
     return [member for member in get_args(annotation) if member is not type(None)] if is_union else []
-
-
-def _tags(annotation: Any) -> list[str]:
-    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return [item.tag for item in metadata if isinstance(item, Tag)]
-
-
-def _labels(annotation: Any) -> list[str]:
-    """Labels that pydantic may use for a union member: tags, or the values of a discriminating field."""
-    model = _strip(annotation)
-    fields = model.model_fields.values() if _is_model(model) else ()
-    literals = [info.annotation for info in fields if get_origin(info.annotation) is Literal]
-    return [*_tags(annotation), *(value for one in literals for value in get_args(one))]
 
 
 def _is_model(annotation: Any, of: type[BaseModel] = BaseModel) -> bool:
@@ -217,8 +201,6 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
             if shown in known:
                 return fault("wrong-type/quotes", shown)
             return fault("invalid-choice", shown, known, spoken=spoken)
-        case "union_tag_not_found" | "union_tag_invalid":
-            return _unknown_kind(value, place)
         case "string_pattern_mismatch" if context.get("pattern") == _NAME_PATTERN:
             return fault("invalid-name/comma" if _is_rest(value) else "invalid-name/letters", shown)
         case "string_pattern_mismatch":
@@ -235,16 +217,6 @@ def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
             problem = fault("invalid-value/hint" if hint else "invalid-value", shown, why=reason)
             return replace(problem, nearest=hint)
     return fault("invalid-value", shown, why=f"{spoken}: {_lower(item['msg'])}")
-
-
-def _unknown_kind(value: Any, place: _ErrorLocation) -> Mistake:
-    known = [tag for member in _members(_strip(place.annotation)) for tag in _tags(member)]
-    if not isinstance(value, dict):
-        return fault("wrong-type/kind", _shown(value), (), spoken=_spoken(value), kinds=known)
-    keys = [str(key) for key in value]
-    hint = next((hit for hit in (nearest(key, known) for key in keys) if hit), None)
-    quoted = ", ".join(map(repr, keys)) or "An empty mapping"
-    return replace(fault("unknown-step", ", ".join(keys), quoted=quoted, kinds=known), nearest=hint)
 
 
 def _is_rest(key: str) -> bool:

@@ -78,7 +78,7 @@ def test_mistakes_of_form_do_not_hide_the_others(tmp_path: Path) -> None:
 def test_a_source_with_a_mistake_of_form_does_not_hide_the_others(tmp_path: Path) -> None:
     text = BASE["fsc"].replace("- filter: amount > 0", "- filtre: amount > 0").replace("column: tier}", "column: teir}")
     found = problems_of(dict(BASE, fsc=text), tmp_path)
-    assert [problem.code for problem in found] == ["unknown-step", "unknown-column"]
+    assert [problem.code for problem in found] == ["unknown-key", "unknown-column"]
 
 
 def test_one_mistake_is_one_problem(tmp_path: Path) -> None:

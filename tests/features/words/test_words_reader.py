@@ -135,7 +135,7 @@ def test_the_model_is_shown_words_tables_and_vocabulary_and_only_what_is_open(ru
     _, provider = read(run_file, reading())
     system, user = (message.text for message in provider.prompts[0].messages)
     assert "```\ngrowth\n```" in user and WORDS in user and "- amount double: Euros." in user
-    assert '"days_since_last"' in system and "GapStep" in system and "terminate?" in system
+    assert '"days_since_last"' in system and "- Step: filter?" in system and "terminate?" in system
     assert str(run_file.parents[1]) not in system + user
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import JoinStep, pairs, reads_of
+from palmette.features.spec.fsc_steps import pairs, reads_of
 from palmette.features.spec.view import View, ViewSource
 
 
@@ -58,7 +58,7 @@ def _source_links(view: View, source: ViewSource) -> Iterator[tuple[ColumnRef, C
             for here, there in pairs(read.on).items():
                 if here in origins:
                     yield origins[here], ColumnRef(read.table, there)
-        if isinstance(step, JoinStep):
+        if step.join:
             for new, there in pairs(step.join.columns).items():
                 origins[new] = ColumnRef(step.join.table, there)
     for feature in view.features:

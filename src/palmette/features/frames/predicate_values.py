@@ -79,7 +79,7 @@ class PredicateValues:
     def _step(self, step: fsc_steps.Step) -> None:
         for column, text in fsc_steps.expressions_of(step):
             self.bases[column] |= self._read(text)
-        match fsc_steps.body_of(step):
+        match step.body:
             case fsc_steps.Replace() as rule:
                 _extend(self.literals[rule.column], rule.values)
             case fsc_steps.Convert() as rule:

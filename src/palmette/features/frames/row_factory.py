@@ -20,7 +20,7 @@ from palmette.features.frames.value_pool import value_pool
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.fsc import Lookup
-from palmette.features.spec.fsc_steps import GapStep, Join, Member, SessionStep, pairs, reads_of
+from palmette.features.spec.fsc_steps import Join, Member, pairs, reads_of
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View
 
@@ -132,9 +132,9 @@ class RowFactory:
         """The durations between events that matter to session and gap steps."""
         found: list[timedelta] = []
         for step in (step for source in self.view.sources if source.table == table for step in source.late):
-            if isinstance(step, SessionStep):
+            if step.session:
                 found.append(step.session.timeout.timedelta)
-            elif isinstance(step, GapStep):
+            elif step.gap:
                 found.append(timedelta(**{step.gap.unit: 1}))
         return list(dict.fromkeys(found))
 

@@ -57,9 +57,9 @@ class StepState:
         """Applies the steps in order."""
         for step in steps:
             try:
-                getattr(self, fsc_steps.step_kind(step) or "")(fsc_steps.body_of(step))
+                getattr(self, step.kind)(step.body)
             except NotCovered as reason:
-                changes_rows = isinstance(step, fsc_steps.FilterStep | fsc_steps.JoinStep)
+                changes_rows = step.kind in ("filter", "join")
                 self.drop_unsupported([] if changes_rows else fsc_steps.set_by(step), reason)
 
     def filter(self, condition: str) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from palmette.features.pyspark.times import containing, is_dated, widest
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import JoinStep, pairs, set_by
+from palmette.features.spec.fsc_steps import pairs, set_by
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import View, ViewFeature, ViewSource
 
@@ -107,7 +107,7 @@ def vector_length(view: View, source: ViewSource, name: str) -> int | None:
     steps = source.steps
     step = next((step for step in reversed(steps) if name in set_by(step)), None)
     column = source.table.column(name) if step is None else None
-    if isinstance(step, JoinStep):
+    if step and step.join:
         column = view.tables[step.join.table].column(pairs(step.join.columns)[name])
     return None if column is None else column.length
 

@@ -6,7 +6,7 @@ from palmette.features.pyspark.layout import FeatureGroup, groups, keys, longest
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.sources import SourceTransforms
 from palmette.features.pyspark.times import containing, in_window
-from palmette.features.spec.fsc_steps import FilterStep, JoinStep, Step, pairs, set_by
+from palmette.features.spec.fsc_steps import Step, pairs, set_by
 from palmette.features.spec.sql import parse
 from palmette.features.spec.view import View, ViewSource
 
@@ -54,9 +54,9 @@ def _contains(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
 
 def _drops_by(step: Step) -> set[str] | None:
     """The columns that decide which rows a step drops; None if it keeps all rows."""
-    if isinstance(step, FilterStep):
+    if step.filter is not None:
         return set(parse(step.filter).columns)
-    return set(pairs(step.join.on)) if isinstance(step, JoinStep) and step.join.unmatched == "drop" else None
+    return set(pairs(step.join.on)) if step.join and step.join.unmatched == "drop" else None
 
 
 def observing_groups(view: View) -> list[FeatureGroup]:

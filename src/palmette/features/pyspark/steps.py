@@ -79,7 +79,7 @@ class Pipeline:
 
 def add_steps(pipeline: Pipeline, steps: tuple[fsc_steps.Step, ...]) -> None:
     for step in steps:
-        _WRITERS[fsc_steps.step_kind(step) or ""](pipeline, fsc_steps.body_of(step))
+        _WRITERS[step.kind](pipeline, step.body)
 
 
 def _filter(pipeline: Pipeline, condition: str) -> None:

@@ -75,7 +75,7 @@ class SourceSpec(Model):
     table: Name | None = None
     """Name in the registry. Default: the name of the source."""
     steps: tuple[Step, ...] = ()
-    """Steps, in order."""
+    """Steps, in order; each has exactly one key."""
 
 
 class Categories(Model):

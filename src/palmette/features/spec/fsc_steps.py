@@ -1,9 +1,9 @@
 """The steps of a source: what happens to a table's rows before features are computed from them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from palmette.documents import Model
 from palmette.features.spec.values import Duration, Name, TypeName
@@ -11,32 +11,11 @@ from palmette.features.spec.values import Duration, Name, TypeName
 Cardinality = Literal["many_to_one", "one_to_one", "one_to_many"]
 
 
-class FilterStep(Model):
-    """Keeps the rows for which a condition is true."""
-
-    filter: str
-    """Condition over the columns before this step."""
-
-
-class ComputeStep(Model):
-    """Adds or replaces columns."""
-
-    compute: dict[Name, str] = Field(min_length=1)
-    """Column to row-wise expression over the columns before this step."""
-
-
 class Replace(Model):
     column: Name
     """Column to change; its type stays."""
     values: dict[str, str | int | float | bool | None] = Field(min_length=1)
     """Old value to new value; other values stay."""
-
-
-class ReplaceStep(Model):
-    """Replaces values of a column."""
-
-    replace: Replace
-    """Column and values."""
 
 
 class Convert(Model):
@@ -48,13 +27,6 @@ class Convert(Model):
     """Pattern of text to parse as a date or timestamp, e.g. `dd/MM/yyyy`."""
     invalid: Literal["null", "fail"] = "null"
     """A value that cannot be converted becomes null, or fails the job."""
-
-
-class ConvertStep(Model):
-    """Converts a column."""
-
-    convert: Convert
-    """Column and type."""
 
 
 class CategoryCase(Model):
@@ -79,13 +51,6 @@ class Categorise(Model):
     """One label for each bucket, one more than bounds."""
     otherwise: str | int | float | bool | None = None
     """For `cases`: value if no case is true."""
-
-
-class CategoriseStep(Model):
-    """Adds a column of categories."""
-
-    categorise: Categorise
-    """Cases or buckets."""
 
 
 class SplitPart(Model):
@@ -118,20 +83,13 @@ class Extract(Model):
     regex: Regex | None = None
     """A group of a regular expression."""
     date_part: DatePart | None = None
-    """A part of a date or timestamp."""
+    """A part of a date or timestamp; weeks are ISO's, Monday is day 1."""
     json_field: str | None = None
     """Dotted path into JSON text, e.g. `device.os`; gives text."""
 
 
-class ExtractStep(Model):
-    """Adds a column from a part of another."""
-
-    extract: Extract
-    """Column and part."""
-
-
 class Join(Model):
-    """Adds columns of another table, which must not be an event table: aggregate events in a feature instead."""
+    """Not from an event table: aggregate events in a feature instead."""
 
     table: Name
     """Name in the registry."""
@@ -147,11 +105,6 @@ class Join(Model):
     """For snapshot and scd2 tables: the state at the row's event time, or at the cut-off."""
 
 
-class JoinStep(Model):
-    join: Join
-    """Table, keys and columns."""
-
-
 class Member(Model):
     column: Name
     """The new column, true or false."""
@@ -165,13 +118,6 @@ class Member(Model):
     """Whether a row counts before the event's time, or before the cut-off."""
 
 
-class MemberStep(Model):
-    """Adds whether another table has a row with the same values."""
-
-    member: Member
-    """Column, table and values."""
-
-
 class Previous(Model):
     column: Name
     """The new column."""
@@ -183,13 +129,6 @@ class Previous(Model):
     """Number of events back."""
 
 
-class PreviousStep(Model):
-    """Adds a value of the same entity's previous event."""
-
-    previous: Previous
-    """Column and value."""
-
-
 class Gap(Model):
     column: Name
     """The new column."""
@@ -197,13 +136,6 @@ class Gap(Model):
     """Keys of the entity."""
     unit: Literal["seconds", "minutes", "hours", "days"] = "days"
     """Unit of the result."""
-
-
-class GapStep(Model):
-    """Adds the time since the same entity's previous event, as a double; null for the first."""
-
-    gap: Gap
-    """Column, keys and unit."""
 
 
 class Session(Model):
@@ -217,52 +149,79 @@ class Session(Model):
     """Only a gap longer than `timeout` starts one."""
 
 
-class SessionStep(Model):
+class Step(Model):
+    """One of these keys."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    filter: str | None = None
+    """Keeps the rows that satisfy this condition."""
+    compute: dict[Name, str] | None = Field(default=None, min_length=1)
+    """Adds or replaces columns by row-wise expressions over those before this step."""
+    replace: Replace | None = None
+    """Replaces values of a column."""
+    convert: Convert | None = None
+    """Converts a column."""
+    categorise: Categorise | None = None
+    """Adds a column of categories."""
+    extract: Extract | None = None
+    """Adds a part of a column."""
+    join: Join | None = None
+    """Adds columns of another table."""
+    member: Member | None = None
+    """Adds whether another table has such a row."""
+    previous: Previous | None = None
+    """Adds a value of the entity's previous event."""
+    gap: Gap | None = None
+    """Adds the time since the entity's previous event, as a double; null for the first."""
+    session: Session | None = None
     """Adds the number of the entity's session, from 1 (bigint)."""
 
-    session: Session
-    """Column, keys and timeout."""
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        given = [name for name, value in self if value is not None]
+        if len(given) == 1:
+            return self
+        raise ValueError(f"a step has one key, and this one has {' and '.join(given) or 'none'}")
+
+    @model_serializer(mode="wrap")
+    def _as_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {self.kind: handler(self)[self.kind]}
+
+    @property
+    def kind(self) -> str:
+        """The key that it has."""
+        return next(name for name, value in self if value is not None)
+
+    @property
+    def body(self) -> Any:
+        """What the key holds."""
+        return getattr(self, self.kind)
 
 
-STEP_KINDS = (
-    "filter", "compute", "replace", "convert", "categorise", "extract", "join", "member", "previous", "gap", "session",
-)  # fmt: skip
-
-
-def step_kind(value: Any) -> str | None:
-    """The key that identifies the type of a step, given as a mapping or as a step; None if there is none."""
-    keys = value if isinstance(value, dict) else type(value).model_fields if isinstance(value, Model) else ()
-    return next((kind for kind in STEP_KINDS if kind in keys), None)
-
-
-def body_of(step: Any) -> Any:
-    """What a step is given: its `filter`, `compute`, `join`, ..."""
-    return getattr(step, step_kind(step) or "")
-
-
-def set_by(step: Any) -> frozenset[str]:
+def set_by(step: Step) -> frozenset[str]:
     """Columns that a step sets."""
-    body = body_of(step)
+    body = step.body
     if isinstance(body, str):
         return frozenset()
     return frozenset(body if isinstance(body, dict) else getattr(body, "columns", None) or [body.column])
 
 
-def expressions_of(step: Any) -> Iterator[tuple[str, str]]:
+def expressions_of(step: Step) -> Iterator[tuple[str, str]]:
     """The SQL of a step, each with the column that it decides on; an empty name for conditions on rows."""
-    match step:
-        case FilterStep():
-            yield "", step.filter
-        case ComputeStep():
-            yield from step.compute.items()
-        case CategoriseStep(categorise=rule):
+    match step.body:
+        case str() as condition:
+            yield "", condition
+        case dict() as columns:
+            yield from columns.items()
+        case Categorise() as rule:
             yield from ((rule.column, case.when) for case in rule.cases)
             if rule.of is not None:
                 yield rule.column, rule.of
-        case PreviousStep(previous=rule):
+        case Previous() as rule:
             yield rule.column, rule.of
-        case MemberStep(member=rule) if rule.where is not None:
-            yield "", rule.where
+        case Member(where=str() as condition):
+            yield "", condition
 
 
 def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
@@ -274,22 +233,6 @@ def pairs(names: Mapping[str, str] | tuple[str, ...]) -> dict[str, str]:
     return dict(names) if isinstance(names, Mapping) else {name: name for name in names}
 
 
-def reads_of(steps: Iterable[Any]) -> list[Join | Member]:
+def reads_of(steps: Iterable[Step]) -> list[Join | Member]:
     """The parts of the steps that read another table."""
-    return [body for step in steps if isinstance(body := body_of(step), Join | Member)]
-
-
-Step = Annotated[
-    Annotated[FilterStep, Tag("filter")]
-    | Annotated[ComputeStep, Tag("compute")]
-    | Annotated[ReplaceStep, Tag("replace")]
-    | Annotated[ConvertStep, Tag("convert")]
-    | Annotated[CategoriseStep, Tag("categorise")]
-    | Annotated[ExtractStep, Tag("extract")]
-    | Annotated[JoinStep, Tag("join")]
-    | Annotated[MemberStep, Tag("member")]
-    | Annotated[PreviousStep, Tag("previous")]
-    | Annotated[GapStep, Tag("gap")]
-    | Annotated[SessionStep, Tag("session")],
-    Discriminator(step_kind),
-]
+    return [body for step in steps if isinstance(body := step.body, Join | Member)]

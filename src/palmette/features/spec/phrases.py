@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import assert_never, get_args
+from typing import get_args
 
 from sqlglot import exp
 
@@ -170,36 +170,37 @@ def steps_of(source: ViewSource) -> list[str]:
 
 
 def _step(step: fsc_steps.Step) -> str:
-    match step:
-        case fsc_steps.FilterStep():
-            return f"only where {step.filter}"
-        case fsc_steps.ComputeStep():
-            return ", ".join(f"{name} = {expression}" for name, expression in step.compute.items())
-        case fsc_steps.ReplaceStep():
-            pairs = ", ".join(
-                f"{old!r} by {'null' if new is None else repr(new)}" for old, new in step.replace.values.items()
-            )
-            return f"in {step.replace.column}, {pairs}"
-        case fsc_steps.ConvertStep():
-            return f"{step.convert.column} as {step.convert.to}"
-        case fsc_steps.CategoriseStep():
-            return f"{step.categorise.column} = {_categories(step.categorise)}"
-        case fsc_steps.ExtractStep():
-            return f"{step.extract.column} = {_extracted(step.extract)}"
-        case fsc_steps.JoinStep():
-            return _joined(step.join)
-        case fsc_steps.MemberStep(member=one):
+    match step.body:
+        case str() as condition:
+            return f"only where {condition}"
+        case dict() as columns:
+            return ", ".join(f"{name} = {expression}" for name, expression in columns.items())
+        case fsc_steps.Replace() as one:
+            values = one.values.items()
+            return f"in {one.column}, {', '.join(f'{old!r} by {_value(new)}' for old, new in values)}"
+        case fsc_steps.Convert() as one:
+            return f"{one.column} as {one.to}"
+        case fsc_steps.Categorise() as one:
+            return f"{one.column} = {_categories(one)}"
+        case fsc_steps.Extract() as one:
+            return f"{one.column} = {_extracted(one)}"
+        case fsc_steps.Join() as one:
+            return _joined(one)
+        case fsc_steps.Member() as one:
             return f"{one.column} = {_member(one)}"
-        case fsc_steps.PreviousStep(previous=one):
+        case fsc_steps.Previous() as one:
             which = "the event before" if one.offset == 1 else f"{one.offset} events before"
             return f"{one.column} = {one.of} of {which} of the same {', '.join(one.by)}"
-        case fsc_steps.GapStep(gap=one):
+        case fsc_steps.Gap() as one:
             return f"{one.column} = {one.unit} since the event before of the same {', '.join(one.by)}"
-        case fsc_steps.SessionStep(session=one):
+        case fsc_steps.Session() as one:
             silence = f"more than {one.timeout} of silence" if one.longer else f"{one.timeout} of silence or more"
             return f"{one.column} = number of the session of {', '.join(one.by)}, a new one after {silence}"
-        case _:
-            assert_never(step)
+    raise AssertionError(step)
+
+
+def _value(value: object) -> str:
+    return "null" if value is None else repr(value)
 
 
 def _categories(step: fsc_steps.Categorise) -> str:
@@ -209,7 +210,7 @@ def _categories(step: fsc_steps.Categorise) -> str:
         labels = zip(step.labels, [*spans, f"from {edges[-1]}"], strict=True)
         return ", ".join(f"{label!r} where {step.of} is {span}" for label, span in labels)
     cases = [f"{case.then!r} where {case.when}" for case in step.cases]
-    return f"{', else '.join(cases)}, else {'null' if step.otherwise is None else repr(step.otherwise)}"
+    return f"{', else '.join(cases)}, else {_value(step.otherwise)}"
 
 
 def _extracted(step: fsc_steps.Extract) -> str:

@@ -7,7 +7,7 @@ from palmette.features.spec.aggregates import ORDERED
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check
 from palmette.features.spec.fsc import Aggregate, Expression, SourceSpec
-from palmette.features.spec.fsc_steps import Step, body_of, reads_of
+from palmette.features.spec.fsc_steps import Step, reads_of
 from palmette.features.spec.scope import ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.steps import StepWalk
 from palmette.features.spec.type_rules import comparable
@@ -93,7 +93,7 @@ class Sources:
         """Checks that all steps that look at other events share their `by`."""
         shared: tuple[str, ...] | None = None
         for index, step in enumerate(source.steps):
-            by = getattr(body_of(step), "by", None)
+            by = getattr(step.body, "by", None)
             if by is None:
                 continue
             path = f"{field}.steps[{index}]"
@@ -109,7 +109,7 @@ class Sources:
 def _is_late(step: Step, table: Table) -> bool:
     """Whether the step looks at other events, uses the state at the cut-off, or mentions the cut-off."""
     at_cutoff = any(read.at == "cutoff" for read in reads_of([step]))
-    looks_back = hasattr(body_of(step), "by")
+    looks_back = hasattr(step.body, "by")
     return looks_back or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))
 
 

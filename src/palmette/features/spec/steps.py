@@ -41,8 +41,7 @@ class StepWalk:
 
     def apply(self, step: fsc_steps.Step, field: str) -> None:
         """Applies one step; `field` is its path in the FSC."""
-        kind = fsc_steps.step_kind(step) or ""
-        getattr(self, kind)(fsc_steps.body_of(step), f"{field}.{kind}")
+        getattr(self, step.kind)(step.body, f"{field}.{step.kind}")
 
     def put(self, name: str, kind: SparkType | None, origins: Origins, field: str) -> None:
         """Adds or replaces a column if its name is allowed."""

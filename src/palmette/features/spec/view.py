@@ -14,7 +14,7 @@ from typing import Literal
 
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression, FeatureSpec, Lookup, Spine, UnitTest
-from palmette.features.spec.fsc_steps import MemberStep, Step, body_of, expressions_of
+from palmette.features.spec.fsc_steps import Step, expressions_of
 from palmette.features.spec.sql import ExpressionError, parse
 from palmette.features.spec.values import SparkType, Window
 
@@ -58,7 +58,7 @@ class ViewSource:
     @property
     def late_by(self) -> tuple[str, ...] | None:
         """The `by` that the late steps share; None if no step looks at other events."""
-        return next((by for step in self.late if (by := getattr(body_of(step), "by", None))), None)
+        return next((by for step in self.late if (by := getattr(step.body, "by", None))), None)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -76,7 +76,7 @@ class ViewSource:
 
 def mentions_cutoff(step: Step) -> bool:
     """Whether an expression over the rows of a step names `as_of`."""
-    texts = [text for _, text in expressions_of(step) if not isinstance(step, MemberStep)]
+    texts = [text for _, text in expressions_of(step) if not step.member]
     return any(re.search(rf"\b{AS_OF}\b", text) and AS_OF in _columns(text) for text in texts)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from palmette.features.spec.fsc import Feature, SourceSpec
-from palmette.features.spec.fsc_steps import Member, MemberStep
+from palmette.features.spec.fsc_steps import Member, Step
 from palmette.features.spec.phrase_patterns import PHRASE_PATTERNS, N, PhraseParts, WordsReading, number
 from palmette.features.spec.phrases import read_statement
 from palmette.features.spec.values import Window
@@ -183,7 +183,7 @@ def _with_member(reading: WordsReading, found: re.Match[str], context: WordsCont
     at: Literal["event", "cutoff"] = "event" if found["when"].strip().lower() == "before it" else "cutoff"
     flag = f"in_{other.name}_at_{at}"
     name = column_of(found["column"], source).name
-    step = MemberStep(member=Member(column=flag, table=other.name, on=(name,), at=at))
+    step = Step(member=Member(column=flag, table=other.name, on=(name,), at=at))
     made = SourceSpec(name=f"{source.view.name}_{flag}", table=source.view.table.name, steps=(*source.view.steps, step))
     test = f"NOT {flag}" if found["no"] else flag
     where = f"({computation.where}) AND {test}" if computation.where else test

@@ -51,7 +51,7 @@ def changes(part: _Part) -> Iterator[tuple[str, _Part]]:
 
 def step_changes(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps.Step, ...]]]:
     """The steps that replace this one, for each mistake in it."""
-    kind, body = fsc_steps.step_kind(step) or "", fsc_steps.body_of(step)
+    kind, body = step.kind, step.body
     if kind in ("filter", "replace"):
         yield f"the {kind} was dropped", ()
     for what, changed in changes(step):

@@ -216,7 +216,7 @@ def _sources(view: View) -> Iterator[DeviatingView]:
         small = narrowed(view, (*names, *populating(view)))
         steps = source.steps
         for index, step in enumerate(steps):
-            if isinstance(step, fsc_steps.JoinStep | fsc_steps.MemberStep):
+            if step.join or step.member:
                 yield from _joined_states(small, names, source, index, step)
             for what, changed in step_changes(step):
                 other = _with_steps(source, index, changed)
@@ -225,7 +225,7 @@ def _sources(view: View) -> Iterator[DeviatingView]:
 
 
 def _joined_states(
-    view: View, names: tuple[str, ...], source: ViewSource, index: int, step: fsc_steps.JoinStep | fsc_steps.MemberStep
+    view: View, names: tuple[str, ...], source: ViewSource, index: int, step: fsc_steps.Step
 ) -> Iterator[DeviatingView]:
     """Deviations in the states or members that one step finds; all other steps find the right ones."""
     (read,) = fsc_steps.reads_of([step])
@@ -233,8 +233,7 @@ def _joined_states(
     if table.kind == "dimension":
         return
     wrong = table.model_copy(update={"name": f"{table.name} otherwise"})
-    body = fsc_steps.step_kind(step) or ""
-    joined = step.model_copy(update={body: read.model_copy(update={"table": wrong.name})})
+    joined = step.model_copy(update={step.kind: read.model_copy(update={"table": wrong.name})})
     other = _with_steps(source, index, (joined,))
     sources = tuple(other if each is source else each for each in view.sources)
     for what, by in STATES:
@@ -243,20 +242,22 @@ def _joined_states(
         changed = replace(view, sources=sources, tables=tables)
         found = f"{table.name} at the {read.at}: {what}"
         yield DeviatingView(f"{source.name}: {found}", names, changed, beside(table, wrong.name, by), is_listed=False)
-    if isinstance(step, fsc_steps.JoinStep) and (late := _when_known(source.table, step)):
+    if late := _when_known(source.table, step):
         other = _with_steps(source, index, late)
         sources = tuple(other if each is source else each for each in view.sources)
         what = f"{table.name} at the time when the event was known"
         yield DeviatingView(f"{source.name}: {what}", names, replace(view, sources=sources), is_listed=False)
 
 
-def _when_known(table: Table, step: fsc_steps.JoinStep) -> tuple[fsc_steps.Step, ...]:
+def _when_known(table: Table, step: fsc_steps.Step) -> tuple[fsc_steps.Step, ...]:
     """The steps that look up the state at the time a row became available; none if the table has no such time."""
     event, known = (table.column(name) if name else None for name in (table.event_time, table.available_time))
-    if step.join.at != "event" or not event or not known or (event.type, event.unit) != (known.type, known.unit):
+    if not step.join or step.join.at != "event" or not event or not known:
         return ()
-    aside = fsc_steps.ComputeStep(compute={"event_time_aside": f"`{event.name}`", event.name: f"`{known.name}`"})
-    return aside, step, fsc_steps.ComputeStep(compute={event.name: "event_time_aside"})
+    if (event.type, event.unit) != (known.type, known.unit):
+        return ()
+    aside = fsc_steps.Step(compute={"event_time_aside": f"`{event.name}`", event.name: f"`{known.name}`"})
+    return aside, step, fsc_steps.Step(compute={event.name: "event_time_aside"})
 
 
 def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:

@@ -12,7 +12,6 @@ from palmette.features.harness.connect import CaseResult, HarnessProbe
 from palmette.features.passed import PassedBefore
 from palmette.features.repository import Checkout
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.fsc_steps import ComputeStep, FilterStep, JoinStep
 from palmette.features.spec.run import Destination
 from palmette.features.spec.view import View
 
@@ -84,16 +83,15 @@ def _expressions(view: View) -> Iterator[str]:
             yield from filter(None, (computation.sql, computation.where))
     for source in view.sources:
         for step in source.steps:
-            if isinstance(step, ComputeStep):
-                yield from step.compute.values()
-            elif isinstance(step, FilterStep):
+            yield from (step.compute or {}).values()
+            if step.filter is not None:
                 yield step.filter
 
 
 def _looks_up_states(view: View) -> bool:
     """Whether the view looks up the newest row per key in a snapshot table."""
     looked_up = {feature.computation.table for feature in view.features if isinstance(feature.computation, Lookup)}
-    looked_up |= {step.join.table for source in view.sources for step in source.steps if isinstance(step, JoinStep)}
+    looked_up |= {step.join.table for source in view.sources for step in source.steps if step.join}
     looked_up |= {source.table.name for source in view.sources}
     return any(view.tables[name].kind == "snapshot" for name in looked_up if name in view.tables)
 

@@ -20,7 +20,7 @@ from palmette.features.checks.metamorphic.inputs import (
 from palmette.features.frame import Row
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression
-from palmette.features.spec.fsc_steps import JoinStep, pairs, reads_of
+from palmette.features.spec.fsc_steps import pairs, reads_of
 from palmette.features.spec.view import View
 
 _TIMED = ("event", "snapshot")
@@ -145,7 +145,7 @@ def repeated_dimension_rows(ground: MetamorphicInput) -> MetamorphicInput | None
         step.join.table
         for source in ground.view.sources
         for step in source.steps
-        if isinstance(step, JoinStep) and step.join.cardinality == "one_to_many"
+        if step.join and step.join.cardinality == "one_to_many"
     }
     used = {source.table.name for source in ground.view.sources} | many
     added = {
