@@ -4,7 +4,6 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from palmette.features.spec.aggregates import NEVER_NULL, dtype_fault, has_type, lint_aggregate, result_type
 from palmette.features.spec.expressions import never_null
@@ -19,7 +18,6 @@ from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, Computation, ViewFeature
 
 FORMS = ("aggregate", "expression", "lookup", "derive", "words")
-Form = Literal["aggregate", "expression", "lookup", "derive"]
 
 
 @dataclass(frozen=True)
