@@ -2,8 +2,7 @@
 
 import ast
 
-from palmette.features.mutation.mutants import spliced
-from palmette.features.script_tree import ScriptTree, called, is_spark_function
+from palmette.features.script_tree import ScriptTree, called, is_spark_function, spliced
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.view import View
 from palmette_bench.bugs.rewriting import first_place, mentions, on_output, on_returned, times

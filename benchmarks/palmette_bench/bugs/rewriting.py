@@ -3,8 +3,7 @@
 import ast
 from collections.abc import Callable
 
-from palmette.features.mutation.mutants import spliced
-from palmette.features.script_tree import ScriptTree, called, is_spark_function
+from palmette.features.script_tree import ScriptTree, called, is_spark_function, spliced
 
 Inject = Callable[[ScriptTree], str | None]
 """Gives the changed script, or None where there is no place for the change."""

@@ -4,8 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from palmette.features.checks.plan import prunable
-from palmette.features.mutation.mutants import spliced
-from palmette.features.script_tree import ScriptTree, called
+from palmette.features.script_tree import ScriptTree, called, spliced
 from palmette_bench.bugs.rewriting import first_place, on_output
 
 

@@ -3,8 +3,7 @@
 import ast
 import re
 
-from palmette.features.mutation.mutants import spliced
-from palmette.features.script_tree import ScriptTree, called
+from palmette.features.script_tree import ScriptTree, called, spliced
 from palmette_bench.bugs.rewriting import (
     Inject,
     first_place,

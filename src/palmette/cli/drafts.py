@@ -99,8 +99,8 @@ def from_script(script: Path, dfr: Path, entry: str | None, file: Path | None, a
     SCRIPT may also be an .sql file with one SELECT, whose cut-off is the parameter `:cutoff` or `:as_of`. What cannot
     be read is listed, never guessed. `palmette check` then holds script and specification to each other.
     """
-    from palmette.features.adoption import draft_of
     from palmette.features.spec.resolve import load_view
+    from palmette.features.specification_draft import draft_of
 
     made = draft_of(script, dfr, entry)
     file = file or Path(f"{script.stem}.yaml")

@@ -114,6 +114,8 @@ class Conventions(Model):
     """Path of that neighbour."""
     feature_functions: FeatureFunctions | None = Field(default=None, exclude_if=lambda value: value is None)
     """If scripts have one decorated function per feature."""
+    query_path: str = Field(default="", exclude_if=lambda value: not value)
+    """Path with `{view}` of the SQL file with the query that a script runs; empty if scripts compute in PySpark."""
     owner: str = ""
     """The class that defines the build function as a method; empty for a plain function."""
     style: ScriptStyle = ScriptStyle()
@@ -242,6 +244,12 @@ class Script(Model):
     file: TextFile
     entry: str
     """The function that builds the features from data frames (role `build`)."""
+    query: TextFile | None = Field(default=None, exclude_if=lambda value: value is None)
+    """The file with the query that the script runs."""
+
+    @property
+    def files(self) -> tuple[TextFile, ...]:
+        return (self.file, self.query) if self.query else (self.file,)
 
 
 class FeatureDelivery(Model):

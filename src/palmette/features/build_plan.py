@@ -9,6 +9,7 @@ from palmette.delivery.git import Git
 from palmette.delivery.worktree import base_of
 from palmette.documents import Model, read_document
 from palmette.errors import InputError
+from palmette.features.adoption.query import why_no_query
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.phrases import definition, steps_of
@@ -57,11 +58,11 @@ def build_plan(run_file: Path, answers: Answers | None = None) -> BuildPlan:
     """
     inputs = read_inputs(run_file, answers)
     view, run = inputs.view, inputs.run
-    conventions = read_conventions(inputs.repository, run, view, Checkout(inputs.repository))
-    places = (conventions.script_path, conventions.config_path, conventions.test_path)
+    conventions = read_conventions(inputs.repository, run, view, Checkout(inputs.repository), why_no_query)
+    places = (conventions.script_path, conventions.config_path, conventions.test_path, conventions.query_path)
     git = Git(inputs.repository)
     _, base = base_of(git, run.repository.base)
-    paths = [place.replace("{view}", view.name) for place in places]
+    paths = [place.replace("{view}", view.name) for place in places if place]
     there = {path for path in paths if git.succeeds("cat-file", "-e", f"{base}:{path}")}
     before = _merged(run_file, inputs, paths[0], base) if paths[0] in there else None
     names = [one.name for one in view.features if not one.internal]

@@ -161,6 +161,32 @@ def parse(text: str, view: View, entry: str) -> ScriptTree:
     return ScriptTree(view, entry.rpartition(".")[2], text, ast.parse(text))
 
 
+def spliced(text: str, node: ast.expr, after: str) -> str:
+    """Replaces a node's source by `after`; columns count UTF-8 bytes, as in the parser."""
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    lines = text.encode().splitlines(keepends=True)
+    head = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
+    tail = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
+    return (head + after.encode() + tail).decode()
+
+
+def with_query(script: str, query: str) -> str:
+    """The script with the text of its query; unchanged unless it reads one query from a file."""
+    try:
+        ran = [node for node in ast.walk(ast.parse(script)) if isinstance(node, ast.Call)]
+    except SyntaxError:
+        return script
+    read = [node.args[0] for node in ran if getattr(node.func, "attr", "") == "sql" and node.args]
+    is_one = len(read) == 1 and isinstance(read[0], ast.Call)
+    return spliced(script, read[0], literal(query)) if is_one else script
+
+
+def literal(query: str) -> str:
+    """A query as a literal of several lines."""
+    escaped = query.replace("\\", "\\\\").replace('"""', '\\"""')
+    return f'"""{escaped}"""'
+
+
 def called(node: ast.AST) -> str:
     """The last name of a call's function: `collect` for `df.select(x).collect()`; empty for other nodes."""
     if not isinstance(node, ast.Call):

@@ -8,11 +8,11 @@ from pyspark_scripts import script
 
 from palmette.cli.drafts import fsc
 from palmette.errors import UserError
-from palmette.features.adoption import draft_of
 from palmette.features.frame import Frame
 from palmette.features.frames import scenarios
 from palmette.features.oracle import differences, expected
 from palmette.features.spec.resolve import load_view
+from palmette.features.specification_draft import draft_of
 
 HERE = Path(__file__).parent
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -16,13 +16,18 @@ import yaml
 
 from palmette.engine.actor import TextFile
 from palmette.features.actors.code_template_generator.offline import write_template
+from palmette.features.adoption.query import why_no_query, write_query
 from palmette.features.artefacts import Config, Conventions, Template, Utilities
+from palmette.features.checks.static.check import violations
 from palmette.features.cutoffs import run_call
 from palmette.features.formatting import format_file
 from palmette.features.harness.connect import ConnectHarness
+from palmette.features.import_policy import FeatureImportPolicy
+from palmette.features.mutation import mutants
 from palmette.features.pyspark import write_script
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
 from palmette.features.repository.rules import DeliveredFiles, rule_reports
+from palmette.features.script_tree import parse, with_query
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import resolve
@@ -54,7 +59,7 @@ def parquet_view(**changes: Any) -> View:
 def written(root: Path, run_spec: Run, view: View) -> tuple[TextFile, Conventions]:
     """The script as the offline rules write and format it."""
     checkout = Checkout(root)
-    conventions = read_conventions(root, run_spec, view, checkout)
+    conventions = read_conventions(root, run_spec, view, checkout, why_no_query)
     text = write_template(view, conventions, NO_CONFIG, None, find_neighbours(checkout))
     path = conventions.script_path.replace("{view}", view.name)
     template = Template(file=TextFile(path=path, text=text), conventions=conventions)
@@ -130,13 +135,46 @@ def test_a_decorator_of_helpers_is_no_shape_of_features(
     assert found.skeleton and found.feature_functions is None
 
 
-def test_a_query_in_a_file_of_its_own_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
+def test_a_query_without_a_build_function_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
     root = repository("empty")
     (root / "views").mkdir()
     (root / "views/orders.sql").write_text("select 1", encoding="utf-8")
     (root / "views/orders.py").write_text("from pyspark.sql import SparkSession\n", encoding="utf-8")
     (departure,) = read_conventions(root, run_spec, parquet_view()).departures
     assert "`views/orders.py` runs the query in `views/orders.sql`" in departure
+
+
+def query_of(conventions: Conventions, view: View) -> tuple[TextFile, ...]:
+    """The file of the query that a script runs, if it runs one."""
+    path = conventions.query_path.replace("{view}", view.name)
+    return (TextFile(path=path, text=write_query(view, "cutoff")),) if path else ()
+
+
+def test_a_pair_of_script_and_query_is_checked_as_one(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root, view = repository("queries"), parquet_view()
+    script, conventions = written(root, run_spec, view)
+    (query,) = query_of(conventions, view)
+    assert query.path == "views/user_offers.sql" and "redeemed_at >= :cutoff - INTERVAL '30' DAYS" in query.text
+    whole = TextFile(path=script.path, text=with_query(script.text, query.text))
+    policy = FeatureImportPolicy.of(view, run_spec, Checkout(root), script.path)
+    assert policy.objections(script) and not policy.objections(whole)
+    tree = parse(whole.text, view, "build")
+    assert not list(violations(tree, script.path))
+    changed = {(one.before, one.after) for one in mutants(tree) if one.in_query}
+    assert ("LEFT JOIN users_of_user", "INNER JOIN users_of_user") in changed
+    assert ("user_id IS NOT NULL", "user_id IS  NULL") in changed and len(changed) > 10
+
+
+def test_a_view_without_a_query_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
+    top = {"function": "vector_sum", "source": "redemptions", "of": "taste"}
+    documents = yaml.safe_load((HERE.parent / "user_offers.yaml").read_text(encoding="utf-8"))
+    documents["dfr"]["tables"][0]["columns"].append({"name": "taste", "type": "array<float>"})
+    features = [{"name": "taste", "dtype": "array<double>", "aggregate": top}]
+    spec = FeatureSpec.model_validate({**documents["fsc"], "features": features, "tests": []})
+    view = resolve(spec, Registry.model_validate(documents["dfr"]))
+    found = read_conventions(repository("queries"), run_spec, view, why_no_query=why_no_query)
+    assert not found.query_path and not found.skeleton
+    assert "`views/stock_levels.py` runs a query, but SQL lacks `.select(" in found.departures[0]
 
 
 def test_tests_create_objects_as_a_neighbours_tests_do(repository: Callable[[str], Path], run_spec: Run) -> None:
@@ -164,6 +202,7 @@ CONFIGS = {
         "target": "out",
     },
     "driven": {"target": "out", "inputs": {"redemptions": "redemptions", "users": "users"}},
+    "queries": {"inputs": {"redemptions": "redemptions", "users": "users"}, "output": "out"},
     "job_classes": {
         "view": "user_offers",
         "owner": "growth",
@@ -183,7 +222,8 @@ def test_the_teams_usual_call_runs(
 
     root, view = repository(name), parquet_view()
     script, conventions = written(root, run_spec, view)
-    (root / script.path).write_text(script.text, encoding="utf-8")
+    for file in (script, *query_of(conventions, view)):
+        (root / file.path).write_text(file.text, encoding="utf-8")
     config = conventions.config_path.replace("{view}", view.name)
     (root / config).write_text(document_text(config, CONFIGS[name]), encoding="utf-8")
     at = datetime(2025, 3, 29, tzinfo=UTC)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from palmette.features.artefacts import Tests
-from palmette.features.mutation.mutants import spliced
+from palmette.features.script_tree import spliced
 from palmette_bench.featbench.faults.kind import Faulted, FaultKind, Mutate, anywhere
 
 FAILED = frozenset({"test-failed"})

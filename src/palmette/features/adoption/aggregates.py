@@ -205,12 +205,8 @@ def _values_in_order(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
     present = trees.text_of(exp.Not(this=exp.Is(this=value.this, expression=exp.Null())))
     rows.conditions = [one for one in rows.conditions if trees.text_of(one) != present]
     function = "last_k" if "k" in found else "collect"
-    return {
-        "function": function,
-        "of": trees.text_of(value.this),
-        **found,
-        **_unless_usual([o.name for o in order], rows),
-    }
+    by = _unless_usual([one.name for one in order], rows)
+    return {"function": function, "of": trees.text_of(value.this), **found, **by}
 
 
 def _vector(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:

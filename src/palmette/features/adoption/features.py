@@ -158,7 +158,7 @@ class Drafter:
         by_name = {one.name: one for one in columns}
         replaced = {one.tree.name for one in columns if one.default is not None and one not in derived}
         inner = [
-            _Column(node.name, node, _cast_to(node), None)
+            _Column(node.name, node, _cast_to(node.parent), None)
             for one in derived
             for node in one.tree.find_all(exp.Column)
             if node.name in self.reading.atoms
@@ -173,10 +173,8 @@ class Drafter:
                 self._trying(one.name, self._add, one)
         for one in derived:
             self._trying(one.name, self._derive, one)
-        order = list(by_name)
-        self.features = dict(
-            sorted(self.features.items(), key=lambda item: order.index(item[0]) if item[0] in order else -1)
-        )
+        order = {name: index for index, name in enumerate(by_name)}
+        self.features = dict(sorted(self.features.items(), key=lambda item: order.get(item[0], -1)))
 
     def _add(self, column: _Column, internal_name: str = "") -> None:
         name = internal_name or self.names[column.tree.name]
@@ -208,9 +206,8 @@ class Drafter:
         tree = column.tree.copy().transform(replace).transform(without_default)
         text = text_of(tree)
         types = {name: SparkType.parse(one["dtype"]) for name, one in self.features.items()}
-        registered = {
-            name: kind for table in [*self.tables.values()][::-1] for name, kind in table.column_types.items()
-        }
+        tables = [*self.tables.values()][::-1]
+        registered = {name: kind for table in tables for name, kind in table.column_types.items()}
         types |= {AS_OF: SparkType("timestamp")}
         types |= {key: registered.get(key, SparkType("string")) for key in self.result.keys}
         self._put(column.name, column.dtype or check(text, types).type, column.default, {"derive": text})
@@ -335,8 +332,7 @@ def _has_default(node: exp.Expr) -> bool:
     return node.parent is not None and function_name(node.parent) == "coalesce"
 
 
-def _cast_to(node: exp.Expr) -> SparkType | None:
-    above = node.parent
+def _cast_to(above: object) -> SparkType | None:
     return SparkType.parse(above.to.sql("spark")) if isinstance(above, exp.Cast) else None
 
 

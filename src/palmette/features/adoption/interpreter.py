@@ -6,7 +6,8 @@ methods of data frames and columns that have a counterpart in a specification. E
 
 import ast
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import reduce
@@ -18,7 +19,7 @@ from palmette.features.adoption import frames, methods
 from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading, SymbolicRows, table_rows
 from palmette.features.adoption.statements import result_of
 from palmette.features.adoption.trees import Cutoff, NotReadError, Ordering, Unread, tree_of
-from palmette.features.repository import Checkout, Module
+from palmette.features.repository import Module
 from palmette.features.spec.dfr import Table
 
 _DEEPEST = 30
@@ -26,6 +27,14 @@ _BUILTINS = ("list", "tuple", "dict", "sorted", "range", "len", "str", "int", "f
 _PLAIN_METHODS = frozenset({"format", "join", "items", "keys", "values", "get", "lower"})
 _PARTLY = frozenset({"agg", "select", "join", "withColumn"})
 """Methods of data frames of which the columns that can be read are read."""
+
+
+class MethodRecorder(ABC):
+    """A value that evaluates its own methods."""
+
+    @abstractmethod
+    def call(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """The result of a method."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +51,9 @@ class Code:
 class Interpreter:
     """Evaluates functions of the modules of a repository."""
 
-    def __init__(self, checkout: Checkout, reading: ScriptReading, tables: Mapping[str, Table]) -> None:
-        self.checkout, self.tables = checkout, tables
-        self.modules = {module.name: module for module in checkout.modules}
+    def __init__(self, modules: Iterable[Module], reading: ScriptReading, tables: Mapping[str, Table]) -> None:
+        self.tables = tables
+        self.modules = {module.name: module for module in modules}
         self.reading = reading
         self.views = dict[str, Frame]()
         self.depth = 0
@@ -338,6 +347,8 @@ class _Scope:
         return reduce(step, items, *start)
 
     def method(self, value: object, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        if isinstance(value, MethodRecorder):
+            return value.call(name, arguments, keywords)
         if isinstance(value, Cutoff):  # its day, its text, the same time in another zone
             return value
         if isinstance(value, Ordering):

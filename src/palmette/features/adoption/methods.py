@@ -4,6 +4,7 @@ import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 from sqlglot import exp
@@ -14,9 +15,15 @@ from palmette.features.adoption.sequences import over
 from palmette.features.adoption.trees import NotReadError, Tree
 from palmette.features.spec.view import AS_OF
 
+
+def _both(kind: type[exp.Connector], left: Any, right: Any) -> Any:
+    """AND or OR of two conditions, in parentheses, which sqlglot's own operators can lose."""
+    return kind(this=left if isinstance(left, kind) else exp.paren(left), expression=exp.paren(right))
+
+
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.Mod: operator.mod, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.Mod: operator.mod, ast.BitAnd: partial(_both, exp.And), ast.BitOr: partial(_both, exp.Or),
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Eq: lambda left, right: left.eq(right) if isinstance(left, exp.Expr) else left == right,
     ast.NotEq: lambda left, right: left.neq(right) if isinstance(left, exp.Expr) else left != right,
@@ -98,7 +105,8 @@ def window_method(ordering: trees.Ordering, name: str, arguments: Sequence[objec
     if name == "orderBy":
         return replace(ordering, order=tuple(_direction(one) for one in given))
     if name in ("rowsBetween", "rangeBetween"):
-        return ordering
+        edges = [getattr(one, "dotted", "").rpartition(".")[2] for one in arguments]
+        return replace(ordering, is_running=(name, *edges) == ("rowsBetween", "unboundedPreceding", "currentRow"))
     raise NotReadError(f"Window.{name} is not understood")
 
 
@@ -111,7 +119,8 @@ def spark_function(name: str, arguments: list[Any], keywords: dict[str, Any]) ->
     """A function of `pyspark.sql.functions`."""
     match name, arguments:
         case (("col" | "column"), [str() as text]):
-            return exp.column(text.strip("`"))
+            name, *fields = text.split(".") if "`" not in text else [text.strip("`")]
+            return exp.Dot.build([exp.column(name), *map(exp.to_identifier, fields)]) if fields else exp.column(name)
         case "lit", [value]:
             return trees.tree_of(value)
         case "expr", [str() as text]:
@@ -142,6 +151,12 @@ def column_method(tree: Tree, name: str, arguments: list[Any], keywords: dict[st
             return over(tree, window)
         case (("asc" | "desc" | "desc_nulls_last" | "asc_nulls_first"), []):
             return exp.Ordered(this=tree, desc=name.startswith("desc"))
+        case "astimezone", _:  # of the cut-off, to UTC
+            return trees.call("to_utc_timestamp", tree, trees.call("current_timezone"))
+        case "date", []:
+            return trees.call("to_date", tree)
+        case "isoformat", []:
+            return exp.cast(tree, "string", dialect="spark")
         case (("getItem" | "getField"), [index]):
             return exp.Bracket(this=tree, expressions=[trees.tree_of(index)])
         case (("startswith" | "endswith" | "contains" | "substr"), _):
@@ -242,10 +257,6 @@ def _drop(_: ScriptReading, frame: Frame, *names: object) -> Frame:
     return replace(frame, columns={name: tree for name, tree in frame.columns.items() if name not in gone})
 
 
-def _rename(_: ScriptReading, frame: Frame, old: str, new: str) -> Frame:
-    return replace(frame, columns={new if name == old else name: tree for name, tree in frame.columns.items()})
-
-
 def _where(reading: ScriptReading, frame: Frame, condition: object) -> Frame:
     return frames.where(
         reading, frame, trees.sql(condition) if isinstance(condition, str) else trees.tree_of(condition)
@@ -267,7 +278,9 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "groupBy": _group,
     "groupby": _group,
     "drop": _drop,
-    "withColumnRenamed": _rename,
+    "withColumnRenamed": lambda _, frame, old, new: replace(
+        frame, columns={new if name == old else name: tree for name, tree in frame.columns.items()}
+    ),
     "withColumn": lambda reading, frame, name, tree: frames.with_columns(reading, frame, {name: trees.tree_of(tree)}),
     "withColumns": lambda reading, frame, added: frames.with_columns(
         reading, frame, {name: trees.tree_of(tree) for name, tree in added.items()}

@@ -18,11 +18,13 @@ _MICROSECONDS = {"unix_micros": 1, "unix_millis": 1e3, "unix_seconds": 1e6, "uni
 
 def over(function: Tree, ordering: Ordering) -> Tree:
     """A window function."""
-    ordered = [exp.Ordered(this=exp.column(name), desc=not ascending) for name, ascending in ordering.order]
+    ordered = [exp.Ordered(this=exp.column(name), desc=not up, nulls_first=up) for name, up in ordering.order]
+    running = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
     return exp.Window(
         this=function,
         partition_by=[exp.column(name) for name in ordering.by],
         order=exp.Order(expressions=ordered) if ordered else None,
+        spec=running if ordering.is_running else None,
     )
 
 

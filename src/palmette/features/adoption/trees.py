@@ -29,7 +29,7 @@ _OF_TIME = (
 """Functions that keep the time that their argument holds, or its day."""
 
 
-class _SparkSql(Spark):
+class SparkSql(Spark):
     """Spark SQL that keeps `try_cast`."""
 
     class Generator(Spark.Generator):  # type: ignore[misc, valid-type]  # sqlglot makes the base at run time
@@ -78,11 +78,7 @@ class Cutoff:
 
     @property
     def tree(self) -> Tree:
-        seconds = int(self.before.total_seconds())
-        if not seconds:
-            return exp.column(AS_OF)
-        amount, unit = (seconds // 86_400, "DAYS") if seconds % 86_400 == 0 else (seconds, "SECONDS")
-        return exp.Sub(this=exp.column(AS_OF), expression=parse(f"INTERVAL {amount} {unit}").tree)
+        return exp.column(AS_OF) - tree_of(self.before) if self.before else exp.column(AS_OF)
 
 
 @dataclass(frozen=True)
@@ -91,6 +87,8 @@ class Ordering:
 
     by: tuple[str, ...] = ()
     order: tuple[tuple[str, bool], ...] = ()
+    is_running: bool = False
+    """Whether it ends at the current row."""
 
 
 def tree_of(value: object) -> Tree:
@@ -99,6 +97,10 @@ def tree_of(value: object) -> Tree:
         return value
     if isinstance(value, Cutoff):
         return value.tree
+    if isinstance(value, timedelta):
+        seconds = int(value.total_seconds())
+        amount, unit = (seconds // 86_400, "DAYS") if seconds % 86_400 == 0 else (seconds, "SECONDS")
+        return parse(f"INTERVAL {amount} {unit}").tree.copy()
     if value is None or isinstance(value, bool | int | float | str):
         return exp.convert(value)
     if isinstance(value, Unread):
@@ -118,8 +120,12 @@ def named(value: object) -> Tree:
 def text_of(tree: Tree) -> str:
     """Spark SQL without needless parentheses."""
     clean = tree.copy().transform(lambda node: simplify_parens(node, dialect="spark"))
-    text = str(clean.sql(_SparkSql, normalize_functions=False))
-    return re.sub(r"\bNOT (\w+) IS NULL", r"\1 IS NOT NULL", text)
+    return with_not_null(str(clean.sql(SparkSql, normalize_functions=False)))
+
+
+def with_not_null(text: str) -> str:
+    """Spark SQL with the usual form of a test for a value."""
+    return re.sub(r"\bNOT ([\w.]+) IS NULL", r"\1 IS NOT NULL", text)
 
 
 def sql(text: str) -> Tree:

@@ -11,6 +11,7 @@ from palmette.features.checks.examples import Example, examples
 from palmette.features.frames import Scenario, scenarios
 from palmette.features.harness.connect import CaseResult, ConnectHarness, ScriptCase
 from palmette.features.mutation import MutantHistory
+from palmette.features.script_tree import with_query
 from palmette.features.spec.view import View
 
 Owner = Literal[
@@ -44,9 +45,17 @@ class ScriptUnderTest:
     entry: str
     harness: ConnectHarness
     tests: Path | None = None
+    query: Path | None = None
+    """The file with the query that the script runs, unless it lies beside the script and has its name."""
     python_path: tuple[Path, ...] = ()
     seed: int = 0
     history: MutantHistory = field(default_factory=MutantHistory)
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the script, with that of its query."""
+        text, query = self.script.read_text(encoding="utf-8"), self.query or self.script.with_suffix(".sql")
+        return with_query(text, query.read_text(encoding="utf-8")) if query.is_file() else text
 
     @cached_property
     def examples(self) -> Sequence[Example]:

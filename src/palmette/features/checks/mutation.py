@@ -37,7 +37,7 @@ class MutationCheck:
     def check(self, subject: ScriptUnderTest) -> CheckResult:
         if subject.tests is None:
             return CheckResult(skipped=NO_TESTS)
-        text = subject.script.read_text(encoding="utf-8")
+        text = subject.text
         every = mutants(parse(text, subject.view, subject.entry))
         if not every:
             return CheckResult(skipped="the script has nothing that a mutation operator knows")
@@ -149,7 +149,8 @@ def _change(subject: ScriptUnderTest, original: CaseResult, changed: CaseResult,
 
 
 def _survivor(mutant: Mutant, change: str, subject: ScriptUnderTest) -> Violation:
-    place = f"{subject.script.name}:{mutant.line}"
+    file = subject.query or subject.script.with_suffix(".sql") if mutant.in_query else subject.script
+    place = f"{file.name}:{mutant.line}"
     before, after = (textwrap.shorten(text, 60, placeholder="...") for text in (mutant.before, mutant.after))
     return Violation(
         code="mutant-survived",

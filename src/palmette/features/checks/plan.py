@@ -37,7 +37,7 @@ class PlanCheck:
             return CheckResult((failure(result),))
         violations = [*schema_violations(subject.view.output, result.frame.schema), *_plan_violations(result)]
         unpruned = [table for table in prunable(subject.view) if not prunes(table, result.plan)]
-        text = subject.script.read_text(encoding="utf-8")
+        text = subject.text
         elsewhere = [table for table in unpruned if _pruned_elsewhere(table, text, subject)]
         violations += [_unpruned(table, result.plan) for table in unpruned if table not in elsewhere]
         return CheckResult(tuple(violations), detail=_detail(subject.view, elsewhere))

@@ -24,7 +24,7 @@ class TestsCheck:
     def check(self, subject: ScriptUnderTest) -> CheckResult:
         if subject.tests is None:
             return CheckResult(skipped=NO_TESTS)
-        text = subject.script.read_text(encoding="utf-8")
+        text = subject.text
         result = subject.harness.run_tests(
             subject.tests,
             {"script": text},

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from palmette.features.mutation.operators import OPERATORS
-from palmette.features.script_tree import ScriptTree, called
+from palmette.features.script_tree import ScriptTree, called, spliced
 
 _NEUTRAL_CALLS = ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
 
@@ -23,6 +23,8 @@ class Mutant(NamedTuple):
     after: str
     text: str
     """The changed script."""
+    in_query: bool = False
+    """Whether the line is one of the query that the script runs from a file."""
 
     @property
     def change(self) -> str:
@@ -63,24 +65,20 @@ def _is_excluded(source: ScriptTree, node: ast.expr) -> bool:
 def _mutant(source: ScriptTree, node: ast.expr, operator: str, after: str) -> Mutant:
     before = ast.get_source_segment(source.text, node) or ""
     replacement = f"({after})" if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp) else after
+    pairs = zip(before.splitlines(), after.splitlines(), strict=False)
+    lines = [(number, *pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1]]
+    in_query = len(lines) == 1 and before.startswith('"""')
+    line, shown = (lines[0][0], lines[0][1:]) if in_query else (node.lineno, (before, after))
     return Mutant(
         name=f"{node.lineno}:{node.col_offset}-{node.end_lineno}:{node.end_col_offset} {operator}",
         operator=operator.split(" ")[0],
         function=getattr(source.function_of(node), "name", ""),
-        line=node.lineno,
-        before=before,
-        after=after,
+        line=line,
+        before=shown[0].strip(),
+        after=shown[1].strip(),
         text=spliced(source.text, node, replacement),
+        in_query=in_query,
     )
-
-
-def spliced(text: str, node: ast.expr, after: str) -> str:
-    """Replaces a node's source by `after`; columns count UTF-8 bytes, as in the parser."""
-    assert node.end_lineno is not None and node.end_col_offset is not None
-    lines = text.encode().splitlines(keepends=True)
-    head = b"".join(lines[: node.lineno - 1]) + lines[node.lineno - 1][: node.col_offset]
-    tail = lines[node.end_lineno - 1][node.end_col_offset :] + b"".join(lines[node.end_lineno :])
-    return (head + after.encode() + tail).decode()
 
 
 def _dump(text: str) -> str | None:

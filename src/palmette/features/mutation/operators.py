@@ -6,8 +6,12 @@ Operators know the vocabulary of PySpark, not the script.
 import ast
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
-from palmette.features.script_tree import ScriptTree, called, is_spark_function
+import sqlglot
+from sqlglot import TokenType
+
+from palmette.features.script_tree import ScriptTree, called, is_spark_function, literal
 from palmette.features.spec.values import SparkType
 
 Operator = Callable[[ScriptTree, ast.AST], Iterator[str]]
@@ -45,7 +49,7 @@ _JOINS = {
     "leftsemi": "left_anti", "left_anti": "left_semi",
 }  # fmt: skip
 _DISTINCT = re.compile(r"(?i)^count\(DISTINCT ([^()]+)\)( FILTER \(WHERE [^()]+\))$")
-_INTERVAL = re.compile(r"(?i)^(.*?\bINTERVAL\s+'?)(\d+)(.*)$", re.DOTALL)
+_INTERVAL = re.compile(r"(?i)^(.*?\bINTERVAL\s+'?)(\d+)(.*)$")
 
 
 def comparisons(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
@@ -180,7 +184,28 @@ def _siblings(source: ScriptTree, name: str) -> list[str]:
     return []
 
 
+_TOKENS: dict[str, tuple[str, ...]] = {
+    **{name.upper(): tuple(filter(str.islower, related)) for name, related in _FUNCTIONS.items()},
+    **_swapped("AND OR", "LEFT INNER", "ASC DESC", "TRUE FALSE", "< <=", "> >=", "= <>", "+ -", "* /"),
+    "FULL": ("LEFT",), "NOT": ("",), "DISTINCT": ("",),
+}  # fmt: skip
+
+
+def queries(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
+    """Changes one token of a query: an operator, a keyword, a function, a number or an interval."""
+    query, in_between = str(getattr(node, "value", "")), False
+    is_query = isinstance(node, ast.Constant) and re.match(r"\s*(WITH|SELECT)\b", query, re.IGNORECASE)
+    for before, token in pairwise(sqlglot.tokenize(query, read="spark") if is_query else ()):
+        text, is_operand = token.text.upper(), before.token_type in (TokenType.VAR, TokenType.NUMBER, TokenType.R_PAREN)
+        others = _TOKENS.get(text, ()) if is_operand or text not in ("*", "-") else ()
+        if text.isdigit() and before.text.upper() in ("INTERVAL", *_TOKENS):
+            others = (f"'{int(text) + 1}'" if token.token_type is TokenType.STRING else str(int(text) + 1),)
+        others = () if in_between and text == "AND" else others
+        in_between = text == "BETWEEN" or (in_between and text != "AND")
+        yield from (literal(query[: token.start] + other + query[token.end + 1 :]) for other in others)
+
+
 OPERATORS: tuple[Operator, ...] = (
     comparisons, arithmetic, negations, constants, functions, dropped_calls, dropped_defaults, conditions, joins,
-    grouping_keys, columns,
+    grouping_keys, columns, queries,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from palmette.features.artefacts import Conventions, Parameter
 from palmette.features.pyspark.code import CodeFragment, chain, names, quoted, renamed, with_columns
@@ -50,14 +51,30 @@ class Build:
             lines = [*self._pinned_zone(), *lines]
         return [*parsed, *(renamed(line, "as_of", name) for line in lines)]
 
+    def query_run(self, script: str, query: str) -> list[str]:
+        """Statements that run the query in a file; both paths are relative to the repository."""
+        folder, (home, _, file) = PurePosixPath(script).parent, query.rpartition("/")
+        root = f"(Path(__file__).parents[{len(folder.parts)}] / {quoted(query)})"
+        place = f"Path(__file__).with_name({quoted(file)})" if home == str(folder) else root
+        views = [f"{self.table(name)}.createOrReplaceTempView({quoted(name)})" for name in sorted(self.view.tables)]
+        given = "" if self.view.cutoff == "spine" else f", args={{{quoted(self.cutoff_name)}: as_of}}"
+        run = f'return {self._session()}.sql({place}.read_text(encoding="utf-8"){given})'
+        pin = [] if "session.timeZone" in self.conventions.skeleton else self._pinned_zone()
+        parsed, name = self._cutoff()
+        return [*parsed, *pin, *views, renamed(run, "as_of", name)]
+
     def write_sources(self) -> None:
         """Writes the transforms of all sources."""
         self.known = {source.name: write_source(self.scope, source) for source in self.view.sources}
 
+    @property
+    def cutoff_name(self) -> str:
+        """The team's name for the cut-off."""
+        return next((bound.name for bound in self.parameters if bound.meaning == "as_of"), "as_of")
+
     def with_cutoff(self, code: str) -> str:
         """Code of a transform, with the team's name for the cut-off."""
-        name = next((bound.name for bound in self.parameters if bound.meaning == "as_of"), "as_of")
-        return "\n".join(renamed(line, "as_of", name) for line in code.split("\n"))
+        return "\n".join(renamed(line, "as_of", self.cutoff_name) for line in code.split("\n"))
 
     def _cutoff(self) -> tuple[list[str], str]:
         """Statements that make the cut-off a timestamp, if needed, and its name in the team's function."""
@@ -84,12 +101,14 @@ class Build:
         return name
 
     def _pinned_zone(self) -> list[str]:
-        session = next((bound.name for bound in self.parameters if bound.meaning == "spark"), None)
-        session = session or f"{self.table(min(self.view.tables))}.sparkSession"
         return [
             "# Calendar days and hours are the view's, whatever zone the session came with.",
-            f'{session}.conf.set("spark.sql.session.timeZone", ZONE)',
+            f'{self._session()}.conf.set("spark.sql.session.timeZone", ZONE)',
         ]
+
+    def _session(self) -> str:
+        session = next((bound.name for bound in self.parameters if bound.meaning == "spark"), None)
+        return session or f"{self.table(min(self.view.tables))}.sparkSession"
 
     def _spine(self) -> str:
         """The expression for the spine's rows, which the joins start from."""

@@ -197,14 +197,8 @@ def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
         case "numpy":
             given = [line for one in own for line in (ast.unparse(one).replace(":", " :", 1), f"    {_meaning(one)}")]
             head = ["", "Parameters", "----------", *given] if given else []
-            sections = [
-                *head,
-                "",
-                "Returns",
-                "-------",
-                ast.unparse(node.returns or ast.Constant("")),
-                f"    {returns}",
-            ]
+            kind = ast.unparse(node.returns or ast.Constant(""))
+            sections = [*head, "", "Returns", "-------", kind, f"    {returns}"]
         case "sphinx":
             sections = ["", *(f":param {name}: {text}" for name, text in arguments.items()), f":returns: {returns}"]
         case _:
@@ -236,9 +230,8 @@ def inlined(body: str, helpers: Sequence[str]) -> tuple[str, list[str]]:
 
     A function remains if it does more than compute one value, or is called where no statement can be inserted.
     """
-    functions = {
-        node.name: node for helper in helpers if isinstance(node := ast.parse(helper).body[0], ast.FunctionDef)
-    }
+    nodes = [ast.parse(helper).body[0] for helper in helpers]
+    functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
     tree = ast.parse("def build():\n" + textwrap.indent(body, "    ")).body[0]
     assert isinstance(tree, ast.FunctionDef)
     plain = {name: node for name, node in functions.items() if _is_plain(node)}

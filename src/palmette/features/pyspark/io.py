@@ -5,10 +5,10 @@ import textwrap
 
 from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
-from palmette.features.pyspark.code import indent, name_arguments, quoted
+from palmette.features.pyspark.code import function, name_arguments, quoted
 from palmette.features.pyspark.configuration import config_object, parsed_text
 from palmette.features.pyspark.scope import ScriptScope
-from palmette.features.signature import BoundParameter, Meaning, declared, shape_of, signature
+from palmette.features.signature import declared, shape_of, signature
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import View
 from palmette.features.team_document import format_of
@@ -43,10 +43,8 @@ def _reader(scope: ScriptScope, table: Table, config: Config) -> str:
         *pieces, last = textwrap.wrap(schema, MOST_OF_A_LINE, break_long_words=False)
         text = " ".join([*(quoted(f"{piece} ") for piece in pieces), quoted(last)])
         return f"{reader}.{table.format}({place}, schema={f'({text})' if pieces else text}{header})"
-    call = scope.utility_call(
-        "read_table", spark="spark", path=place, name=place, table=place, format=quoted(table.format)
-    )
-    if call is not None:
+    given = {"spark": "spark", "format": quoted(table.format), **dict.fromkeys(("path", "name", "table"), place)}
+    if (call := scope.utility_call("read_table", **given)) is not None:
         return call
     if table.format == "delta":
         return f'spark.read.format("delta").load({place})'
@@ -82,19 +80,15 @@ def needed_columns(view: View, table: Table) -> list[str]:
 def write_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
     """Writes the frame; with a partition, overwrites only the partitions it contains."""
     config = _as_named(config, scope.view, conventions, "write")
-    frame = next(
-        (bound.name for bound in signature(scope.view, conventions, "write") if bound.meaning in ("frame", "table")),
-        "features",
-    )
+    bound = signature(scope.view, conventions, "write")
+    frame = next((one.name for one in bound if one.meaning in ("frame", "table")), "features")
     place = config.accessors.get("output") or "OUTPUT_TABLE"
     partition = quoted(scope.view.partition) if scope.view.partition else None
     is_table = "output" not in config.accessors or config.storage == "table"
     if not is_table:
-        given = {"df": frame, "destination": place, "path": place, "name": place, "table": place}
-        call = scope.utility_call(
-            "write_table", **given, partition=partition or "None", partition_by=partition or "None"
-        )
-        if call is not None:
+        given = {"df": frame, **dict.fromkeys(("destination", "path", "name", "table"), place)}
+        given |= dict.fromkeys(("partition", "partition_by"), partition or "None")
+        if (call := scope.utility_call("write_table", **given)) is not None:
             return [call]
     writer = f'{frame}.write.mode("overwrite")'
     files = 'format("delta").save' if config.storage == "delta" else config.storage
@@ -122,9 +116,8 @@ def main_body(scope: ScriptScope, conventions: Conventions, config: Config) -> l
         f'parser.add_argument({quoted(option)}, required=True, help="{form} file of the view")',
     ]
     if has_cutoff:
-        lines.append(
-            f'parser.add_argument({quoted(as_of)}, required=True, help="cut-off, ISO 8601; UTC without an offset")'
-        )
+        meaning = "cut-off, ISO 8601; UTC without an offset"
+        lines.append(f"parser.add_argument({quoted(as_of)}, required=True, help={quoted(meaning)})")
     lines.append(f"args = parser.parse_args({argv})")
     if has_cutoff:
         lines += [
@@ -166,17 +159,10 @@ def _config(scope: ScriptScope, config: Config, path: str) -> str:
 
 def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]) -> str:
     """A call of a predefined function; each parameter gets the value for its meaning."""
-    values: dict[Meaning, str] = {
-        "spark": "spark",
-        "config": "config",
-        "tables": "tables",
-        "frame": "features",
-        "as_of": "as_of",
-    }
+    values = {name: name for name in ("spark", "config", "tables", "as_of")} | {"frame": "features"}
     shape = shape_of(conventions, role)
     optional = {parameter.name for parameter in shape.parameters if parameter.default is not None}
     arguments = []
-    bound: BoundParameter
     for bound in signature(view, conventions, role):
         value = each[bound.table] if bound.table else values.get(bound.meaning)
         if role == "write" and bound.meaning == "table":
@@ -194,9 +180,7 @@ def function_source(view: View, conventions: Conventions, role: Role, body: list
     shape = shape_of(conventions, role)
     parameters = declared(view, conventions, shape)
     returns = shape.returns or {"load": "dict[str, DataFrame]", "build": "DataFrame"}.get(role, "None")
-    lines = [line for part in body for line in part.split("\n")]
-    doc = f'"""{_purpose(view, conventions, role)}"""'
-    return "\n".join([f"def {shape.name}({', '.join(parameters)}) -> {returns}:", *indent([doc, *lines])])
+    return function(shape.name, parameters, returns, _purpose(view, conventions, role), body)
 
 
 def _purpose(view: View, conventions: Conventions, role: Role) -> str:

@@ -38,25 +38,20 @@ def groups(view: View, source: ViewSource) -> list[FeatureGroup]:
     features = [feature for feature in view.features if feature.source == source.name]
     for by in dict.fromkeys(keys(view, feature) for feature in features):
         mine = [feature for feature in features if keys(view, feature) == by]
-        shared = [
-            feature
-            for feature in mine
-            if isinstance(feature.computation, Aggregate) and not _needs_own_group(view, source, feature)
-        ]
+        alone = [feature for feature in mine if _needs_own_group(view, source, feature)]
+        shared = [one for one in mine if isinstance(one.computation, Aggregate) and one not in alone]
         distinct = _apart_from_vectors(shared)
         main = _group(view, source, by, [one for one in shared if one not in distinct]) if shared else None
         buckets: dict[tuple[Window | None, str | None], list[ViewFeature]] = {}
         for feature in mine:
             if isinstance(feature.computation, Expression):
-                buckets.setdefault((containing(_windows([feature]), view.zone), feature.computation.where), []).append(
-                    feature
-                )
+                key = containing(_windows([feature]), view.zone), feature.computation.where
+                buckets.setdefault(key, []).append(feature)
         if main is not None and (main.window, main.where) in buckets:
             main = _group(view, source, by, [*shared, *buckets.pop((main.window, main.where))])
         found += [main] if main is not None else []
         found += [replace(_group(view, source, by, distinct), is_distinct=True)] if distinct else []
         found += [_group(view, source, by, bucket) for bucket in buckets.values()]
-        alone = [feature for feature in mine if _needs_own_group(view, source, feature)]
         found += [replace(_group(view, source, by, [feature]), is_alone=True) for feature in alone]
     return found
 

@@ -14,12 +14,8 @@ from palmette.features.spec.view import View, ViewSource
 def observing(view: View) -> list[ViewSource]:
     """The event sources that define the rows of a view without a spine, without sources covered by others."""
     grain = tuple(view.grain)
-    sources = [
-        source
-        for source in view.sources
-        if source.is_event
-        and any(feature.source == source.name and keys(view, feature) == grain for feature in view.features)
-    ]
+    names = {feature.source for feature in view.features if feature.source and keys(view, feature) == grain}
+    sources = [source for source in view.sources if source.is_event and source.name in names]
     if not sources:
         raise DeveloperError(f"feature view {view.name!r} has neither a spine nor events grouped by its grain")
     kept: list[ViewSource] = []
@@ -87,11 +83,9 @@ def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> st
     for source in sources:
         window, event = longest_window(scope.view, source, grain), known[source.name].event
         assert event is not None
-        calls = (
-            []
-            if window in (None, known[source.name].window)
-            else [f"where({in_window(window, event, scope.cutoff, scope.view.zone).text})"]
-        )
+        calls = []
+        if window is not None and window != known[source.name].window:
+            calls = [f"where({in_window(window, event, scope.cutoff, scope.view.zone).text})"]
         selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
     combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
     name = scope.names.fresh("observed_keys")

@@ -32,7 +32,11 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
         ),
     )
     build, imports, own = Build(scope, conventions), list[str](), list[str]()
-    if (shape := conventions.feature_functions) is None:
+    shape = conventions.feature_functions
+    if conventions.query_path:
+        query = conventions.query_path.replace("{view}", view.name)
+        bodies = {shape_of(conventions, "build").name: build.query_run(template.file.path, query)}
+    elif shape is None:
         bodies = {shape_of(conventions, "build").name: build.body()}
     else:
         own, imports = write_features(build, shape), [shape.statement]
@@ -47,9 +51,9 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
         }
     code = "\n".join([*(line for body in bodies.values() for line in body), *helpers, *own])
     key = [f"{shape.key} = {quoted(next(iter(view.grain)))}"] if shape is not None and shape.key else []
-    constants = [*_constants(scope, config, code), *key]
+    fixed = [*constants(scope, config.accessors, code), *key]
     imports += [f"from {one.module} import {one.name}" for one in utilities.chosen if one.need in scope.used]
-    parts = ScriptParts(bodies, helpers, constants, [*imports, *scope.imports], own)
+    parts = ScriptParts(bodies, helpers, fixed, [*imports, *scope.imports], own)
     return fill(template.file.text, parts, view, conventions)
 
 
@@ -62,12 +66,13 @@ def _avoid_shadowing(called: Collection[str], lines: list[str]) -> list[str]:
     return lines
 
 
-def _constants(scope: ScriptScope, config: Config, code: str) -> list[str]:
+def constants(scope: ScriptScope, accessors: Collection[str], code: str) -> list[str]:
+    """The module's constants that code mentions; `accessors` are the facts that the configuration gives."""
     lines = [f"VIEW = {quoted(scope.view.name)}", f"ZONE = {quoted(scope.view.zone)}"]
     lines += [f"{name} = {value}" for name, value in scope.constants.items()]
     lines += [f"MICROS_PER_{unit} = {value}" for unit, value in _MICROS.items() if f"MICROS_PER_{unit}" in code]
     for name, table in sorted(scope.view.tables.items()):
-        if f"source:{name}" not in config.accessors:
+        if f"source:{name}" not in accessors:
             lines.append(f"{constant_name(table)} = {quoted(table.table or table.path or name)}")
     if re.search(r"\bOUTPUT_TABLE\b", code):
         lines.append(f"OUTPUT_TABLE = {quoted(scope.view.table_name)}")

@@ -196,11 +196,8 @@ def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
     statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
     until = f"F.lead({quoted(known_from)}).over(by_key)"
     if table.kind != "snapshot":
-        end = (
-            timestamp(table.valid_to, schema, table, zone)
-            if table.valid_to
-            else CodeFragment('F.lit(None).cast("timestamp")')
-        )
+        none = CodeFragment('F.lit(None).cast("timestamp")')
+        end = timestamp(table.valid_to, schema, table, zone) if table.valid_to else none
         until = end.text if table.keys_enforced else f"F.least({end.argument}, {until})"
         statements = [] if table.keys_enforced else statements
     return statements, [

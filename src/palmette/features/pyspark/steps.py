@@ -18,7 +18,7 @@ from palmette.features.pyspark.code import (
 )
 from palmette.features.pyspark.expressions import expr, sql_name
 from palmette.features.pyspark.scope import ScriptScope, identifier
-from palmette.features.pyspark.states import join_calls, member_calls
+from palmette.features.pyspark.states import JoinCode, join_calls, member_calls
 from palmette.features.pyspark.times import event_column, micros, timestamp
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.dfr import Table
@@ -65,6 +65,15 @@ class Pipeline:
         name = event_column(self.table)
         assert name is not None
         return timestamp(name, self.schema, self.table, self.scope.view.zone)
+
+    def moment(self, at: str) -> CodeFragment:
+        """Code of the time for which another table is looked up."""
+        timeless = at == "cutoff" or event_column(self.table) is None
+        return self.scope.cutoff if timeless else self.event()
+
+    def add(self, join: JoinCode) -> None:
+        self.calls += join.calls
+        self.parameters[join.parameter] = join.table
 
     def entity_window(self, by: tuple[str, ...]) -> str:
         """A variable for the window over an entity's events in order."""
@@ -177,22 +186,13 @@ def _extract(pipeline: Pipeline, rule: fsc_steps.Extract) -> None:
 
 def _join(pipeline: Pipeline, rule: fsc_steps.Join) -> None:
     table = pipeline.scope.view.tables[rule.table]
-    timeless = rule.at == "cutoff" or event_column(pipeline.table) is None
-    moment = pipeline.scope.cutoff if timeless else pipeline.event()
-    calls, parameter, passed = join_calls(pipeline.scope, rule, table, moment, pipeline.schema)
-    pipeline.calls += calls
-    pipeline.parameters[parameter] = passed
-    taken = rule.columns if isinstance(rule.columns, dict) else {name: name for name in rule.columns}
-    kinds = {column.name: column.type.parsed for column in table.columns}
-    pipeline.schema.update({name: kinds[there] for name, there in taken.items()})
+    pipeline.add(join_calls(pipeline.scope, rule, table, pipeline.moment(rule.at), pipeline.schema))
+    pipeline.schema.update({name: table.column_types[there] for name, there in fsc_steps.pairs(rule.columns).items()})
 
 
 def _member(pipeline: Pipeline, rule: fsc_steps.Member) -> None:
-    timeless = rule.at == "cutoff" or event_column(pipeline.table) is None
-    moment = pipeline.scope.cutoff if timeless else pipeline.event()
-    calls, parameter, passed = member_calls(pipeline.scope, rule, moment, own=rule.table == pipeline.table.name)
-    pipeline.calls += calls
-    pipeline.parameters[parameter] = passed
+    own = rule.table == pipeline.table.name
+    pipeline.add(member_calls(pipeline.scope, rule, pipeline.moment(rule.at), own=own))
     pipeline.schema[rule.column] = SparkType("boolean")
 
 

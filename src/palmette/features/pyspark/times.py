@@ -157,11 +157,7 @@ def pruning(
 
 def _bounds(scope: ScriptScope, table: Table, partition: Partition, window: Window | None) -> Pruning:
     registered = table.column(partition.column)
-    time = (
-        table.column(table.event_time or "")
-        if partition.of == "event_time"
-        else table.column(table.available_time or "")
-    )
+    time = table.column((table.event_time if partition.of == "event_time" else table.available_time) or "")
     assert registered is not None and time is not None
     floating = not is_utc(scope.view.zone) and time.type.parsed.name in ("date", "timestamp_ntz")
     text = registered.type.parsed.name == "string"

@@ -79,19 +79,15 @@ class Module:
     @cached_property
     def functions(self) -> tuple[Function, ...]:
         """Functions at module level, in file order."""
-        return tuple(
-            Function(node, self.name, self.path) for node in self.tree.body if isinstance(node, ast.FunctionDef)
-        )
+        return self._functions_of(self.tree.body)
 
     @cached_property
     def methods(self) -> tuple[Function, ...]:
         """Methods of all classes at module level."""
-        return tuple(
-            Function(node, self.name, self.path)
-            for found in self.classes
-            for node in found.body
-            if isinstance(node, ast.FunctionDef)
-        )
+        return self._functions_of(node for found in self.classes for node in found.body)
+
+    def _functions_of(self, nodes: Iterable[ast.stmt]) -> tuple[Function, ...]:
+        return tuple(Function(node, self.name, self.path) for node in nodes if isinstance(node, ast.FunctionDef))
 
     @cached_property
     def classes(self) -> tuple[ast.ClassDef, ...]:
@@ -235,14 +231,23 @@ class Checkout:
 
 def defined_names(module: Module) -> frozenset[str]:
     """Names that a module binds at its top level: definitions, assignments and imports."""
-    names = set(module.imports)
-    for node in module.tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return frozenset(names)
+    return frozenset([*module.imports, *(name for node in module.tree.body for name in bound_names(node))])
+
+
+def bound_names(node: ast.stmt) -> list[str]:
+    """Names that a definition or an assignment binds."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def is_python(text: str) -> bool:
+    """Whether a text has Python statements."""
+    try:
+        return bool(ast.parse(text).body)
+    except SyntaxError:
+        return False
 
 
 def called_names(node: ast.AST) -> list[str]:

@@ -7,7 +7,7 @@ import builtins
 import copy
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from palmette.features.repository.neighbours import (
     find_neighbours,
     inferred_parameters,
     inferred_returns,
+    path_pattern,
     role_by_name,
     role_of,
     unfilled_shape,
@@ -45,14 +46,17 @@ _DEFAULTS = (
 """The functions of a script in a repository without conventions."""
 _DOC_LINES = 12
 DEFAULT_LINE_LENGTH = 100
+ReasonOf = Callable[[View], str]
 
 
-def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None = None) -> Conventions:
+def read_conventions(
+    root: Path, run: Run, view: View, checkout: Checkout | None = None, why_no_query: ReasonOf | None = None
+) -> Conventions:
     """Determines how a script for `view` should look in the repository at `root`.
 
     The most similar neighbour becomes the skeleton if it can be adapted. Explicit statements of the README take
     precedence over the neighbours; defaults apply to the rest. No text can place a file where programs
-    load it automatically.
+    load it automatically. `why_no_query` gives the reason if a view has no query.
     """
     checkout, view_name = checkout or Checkout(root), view.name
     neighbours = find_neighbours(checkout)
@@ -61,7 +65,8 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
     readme = read_readme(text, checkout.test_names, helpers)
     marked, departures = _decorated(neighbours, checkout, view)
     model, departures = (None, departures) if departures else _model(neighbours, checkout, view)
-    unfit = _unfit(model, checkout, view, readme.functions) if model is not None else None
+    no_query = why_no_query(view) if why_no_query and model is not None and model.query else ""
+    unfit = _unfit(model, checkout, view, readme.functions, no_query) if model is not None else None
     found = model if unfit is None else None
     if found is not None:
         functions = _shapes(found)
@@ -91,6 +96,7 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
         model=found.model if found is not None else "",
         owner=found.builder.rpartition(".")[0] if found is not None else "",
         feature_functions=marked,
+        query_path=found.query if found is not None else "",
         style=style_of(neighbours, text).model_copy(update={} if marked is None else {"helpers": "private"}),
         entry=usual_entry(checkout, neighbours, options, follows=found is not None),
         naive_cutoffs=found is not None and re.search(r"tzinfo|timezone|\bUTC\b", found.text) is None,
@@ -110,14 +116,8 @@ def read_conventions(root: Path, run: Run, view: View, checkout: Checkout | None
 
 def _with_instant(shape: FunctionShape) -> FunctionShape:
     """The function with a timestamp as its cut-off if the team's is a date, which cannot express every cut-off."""
-    return shape.model_copy(
-        update={
-            "parameters": tuple(
-                parameter.model_copy(update={"annotation": "datetime"}) if is_day(parameter) else parameter
-                for parameter in shape.parameters
-            )
-        }
-    )
+    parameters = (one.model_copy(update={"annotation": "datetime"}) if is_day(one) else one for one in shape.parameters)
+    return shape.model_copy(update={"parameters": tuple(parameters)})
 
 
 def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> t
     has_builder = any(builder_of(neighbour.module) for neighbour in neighbours)
     if not has_builder and (shape := unfilled_shape(checkout)):
         return None, (f"{shape}, a shape that no rule fills; {_WRITTEN}. {_BY_MODEL}",)
-    found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables))))
+    found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables))), checkout)
     if found is not None or not neighbours:
         return found, found.unexplained if found is not None else ()
     several = builder_of(neighbours[-1].module) is None
@@ -160,7 +160,9 @@ def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> t
     return None, (f"`{neighbours[-1].module.path}` {what}; {_WRITTEN}.",)
 
 
-def _unfit(found: Skeleton, checkout: Checkout, view: View, stated: Sequence[FunctionShape]) -> str | None:
+def _unfit(
+    found: Skeleton, checkout: Checkout, view: View, stated: Sequence[FunctionShape], no_query: str
+) -> str | None:
     """Why the view's script cannot be modelled on this neighbour, as a sentence; None if it can."""
     defined = {node.name for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.FunctionDef)}
     missing = ", ".join(f"`{shape.name}`" for shape in stated if shape.name not in defined)
@@ -175,6 +177,8 @@ def _unfit(found: Skeleton, checkout: Checkout, view: View, stated: Sequence[Fun
             return (
                 f"`{found.model}` reads {', '.join(sorted(formats))}, and `{table.name}` is {table.format}; {_WRITTEN}."
             )
+    if no_query:
+        return f"`{found.model}` runs a query, but {no_query}; {_WRITTEN}. Define it in another way to have a query."
     return None
 
 
@@ -265,13 +269,8 @@ def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
     """The name of the team's configuration class in scripts' annotations."""
     if run.repository.config_class:
         return run.repository.config_class.rpartition(":")[2].rpartition(".")[2]
-    names = Counter(
-        parameter.annotation
-        for neighbour in neighbours
-        for function in neighbour.module.functions
-        for parameter in function.parameters
-        if BY_NAME.get(parameter.name) == "config" and parameter.annotation
-    )
+    every = (one for neighbour in neighbours for function in neighbour.module.functions for one in function.parameters)
+    names = Counter(one.annotation for one in every if BY_NAME.get(one.name) == "config" and one.annotation)
     return names.most_common(1)[0][0] if names else "dict[str, Any]"
 
 
@@ -290,7 +289,7 @@ class _Paths(NamedTuple):
         for neighbour in neighbours:
             own = neighbour.module.path
             for path in checkout.paths:
-                pattern = _pattern(path, neighbour.view, own)
+                pattern = path_pattern(path, neighbour.view, own)
                 if pattern is None or path == own:
                     continue
                 name = PurePosixPath(path).name
@@ -299,20 +298,6 @@ class _Paths(NamedTuple):
                 elif path.endswith(SUFFIXES):
                     (others if path.endswith(".json") else configs)[pattern] += 1
         return cls(neighbours[0].pattern, _favourite(tests), _favourite(configs or others))
-
-
-def _pattern(path: str, view: str, script: str) -> str | None:
-    """`path` with `{view}` for the view's name; None if neither the file nor its folder is named after the view."""
-    file = PurePosixPath(path)
-    spellings = {view: "{view}"}
-    own = PurePosixPath(script).stem
-    if re.search(rf"(^|[_.-]){re.escape(view)}([_.-]|$)", file.stem):
-        name = re.sub(rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", lambda m: f"{m[1]}{{view}}", file.stem, count=1)
-        folders = [spellings.get(part, part) for part in file.parent.parts]
-        return str(PurePosixPath(*folders, name + file.suffix))
-    if view in file.parent.parts and file.stem != own:
-        return str(PurePosixPath(*(spellings.get(part, part) for part in file.parts)))
-    return None
 
 
 def _favourite(patterns: Counter[str]) -> str:

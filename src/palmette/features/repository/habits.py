@@ -155,7 +155,8 @@ def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequenc
         return plain.model_copy(update={"cutoff_format": form, "source": modules[0].path})
     called = _entry_function(modules[0])
     if called is not None:
-        given = tuple(_placeholder(argument.arg) or "" for argument in called.args.args[: _required(called)])
+        required = called.args.args[: len(called.args.args) - len(called.args.defaults)]
+        given = tuple(_placeholder(argument.arg) or "" for argument in required)
         if all(given):
             form = _cutoff_format(modules)
             return ScriptEntry(
@@ -172,10 +173,6 @@ def _after(module: Module, words: Sequence[str]) -> list[str]:
 
 def _has_guard(module: Module) -> bool:
     return any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in module.tree.body)
-
-
-def _required(function: ast.FunctionDef) -> int:
-    return len(function.args.args) - len(function.args.defaults)
 
 
 def _entry_function(module: Module) -> ast.FunctionDef | None:
@@ -273,23 +270,16 @@ def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> ScriptEntry 
         if module.is_test or not _has_guard(module) or package not in module.text:
             continue
         form = _cutoff_format([module])
+        entry = ScriptEntry(kind="driver", target=module.path, cutoff_format=form, source=module.path)
         for path, words in _commands(checkout):
             named, *rest = _after(module, words) or [""]
             view = next((one.view for one in neighbours if any(one.view in word for word in rest)), "")
             if view:
-                return ScriptEntry(
-                    kind="driver",
-                    target=module.path,
-                    arguments=_general(rest, view),
-                    as_module=named == module.name,
-                    cutoff_format=form,
-                    source=path,
-                )
+                found = {"arguments": _general(rest, view), "as_module": named == module.name, "source": path}
+                return entry.model_copy(update=found)
         known = [(option, _placeholder(option)) for option in declared_options(module)]
         if known and all(value for _, value in known):
             given = [[option, value] if option.startswith("-") else [value] for option, value in known]
             arguments = tuple(word for words in given for word in words if word)
-            return ScriptEntry(
-                kind="driver", target=module.path, arguments=arguments, cutoff_format=form, source=module.path
-            )
+            return entry.model_copy(update={"arguments": arguments})
     return None

@@ -108,10 +108,8 @@ def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Check
 
 def _is_a_views(folder: PurePosixPath, checkout: Checkout) -> bool:
     """Whether a folder belongs to one view: it contains a configuration, or a test is named after it."""
-    paths = map(PurePosixPath, checkout.paths)
-    return any(
-        (path.parent == folder and path.suffix in SUFFIXES) or path.stem == f"test_{folder.name}" for path in paths
-    )
+    paths, test = map(PurePosixPath, checkout.paths), f"test_{folder.name}"
+    return any((path.parent == folder and path.suffix in SUFFIXES) or path.stem == test for path in paths)
 
 
 def _affixes(path: PurePosixPath, checkout: Checkout) -> tuple[str, str, str]:
@@ -150,6 +148,20 @@ def split_affixes(stem: str) -> tuple[str, str, str]:
     return "", stem, ""
 
 
+def path_pattern(path: str, view: str, script: str) -> str | None:
+    """`path` with `{view}` for the view's name; None if neither the file nor its folder is named after the view."""
+    file = PurePosixPath(path)
+    spellings = {view: "{view}"}
+    own = PurePosixPath(script).stem
+    if re.search(rf"(^|[_.-]){re.escape(view)}([_.-]|$)", file.stem):
+        name = re.sub(rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", lambda m: f"{m[1]}{{view}}", file.stem, count=1)
+        folders = [spellings.get(part, part) for part in file.parent.parts]
+        return str(PurePosixPath(*folders, name + file.suffix))
+    if view in file.parent.parts and file.stem != own:
+        return str(PurePosixPath(*(spellings.get(part, part) for part in file.parts)))
+    return None
+
+
 def role_by_name(name: str) -> Role | None:
     """The role that a function's name suggests."""
     return next((role for role, pattern in _ROLE_WORDS if re.search(pattern, name)), None)
@@ -176,12 +188,27 @@ def role_of(function: Function, entry: str | None) -> Role | None:
     return None
 
 
+def query_path(neighbour: Neighbour, checkout: Checkout) -> str:
+    """Path with `{view}` of the SQL file with the query that a neighbour runs; empty if it runs none."""
+    home = PurePosixPath(neighbour.module.path).parent
+    paths = sorted(checkout.paths, key=lambda path: PurePosixPath(path).parent != home)
+    found = [path_pattern(path, neighbour.view, "") for path in paths if path.endswith(".sql")]
+    return next(filter(None, found), "") if ".sql(" in neighbour.module.text else ""
+
+
+def query_tables(text: str) -> tuple[str, ...]:
+    """The tables that a query reads, without its common table expressions."""
+    own = re.findall(r"(?i)(\w+)\s+as\s*\(\s*(?:select|with)\b", text)
+    read = re.findall(r"(?i)\b(?:from|join)\s+\{?(\w+)\}?", text)
+    return tuple(name for name in dict.fromkeys(read) if name not in own)
+
+
 def unfilled_shape(checkout: Checkout) -> str:
-    """What a module has that no rule can write: a query in an SQL file; empty if there is none."""
+    """What a module has that no rule can write: a query without a build function; empty if there is none."""
     for module in checkout.modules:
         query = str(PurePosixPath(module.path).with_suffix(".sql"))
         if query in checkout.paths and any(name.startswith("pyspark.") for name in module.imports.values()):
-            return f"`{module.path}` runs the query in `{query}`"
+            return f"`{module.path}` runs the query in `{query}` without a function that takes data frames"
     return ""
 
 
@@ -243,7 +270,8 @@ def inferred_returns(function: Function) -> str:
         case ast.Tuple():
             return "tuple[DataFrame, ...]"
         case _:
-            return "DataFrame" if _touches_frames(function) else ""
+            used = {child.attr for child in ast.walk(function.node) if isinstance(child, ast.Attribute)}
+            return "DataFrame" if used & (_FRAME_METHODS | {"table", "read", "parquet"}) else ""
 
 
 def _annotation(name: str, node: ast.FunctionDef) -> str:
@@ -255,8 +283,3 @@ def _annotation(name: str, node: ast.FunctionDef) -> str:
     if used & _FRAME_METHODS:
         return "DataFrame"
     return _MEANINGS.get(BY_NAME.get(name, ""), "")
-
-
-def _touches_frames(function: Function) -> bool:
-    used = {child.attr for child in ast.walk(function.node) if isinstance(child, ast.Attribute)}
-    return bool(used & (_FRAME_METHODS | {"table", "read", "parquet"}))

@@ -37,6 +37,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 _PLACEHOLDER = re.compile(
     r"<[^<>/]*>|\{[^{}/]*\}|\$\{?\w*(?:view|name)\w*\}?|\bVIEW(?:_NAME)?\b|\bNAME\b|\*", re.IGNORECASE
 )
+LINE_LENGTH = re.compile(r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|\bline length\D{0,12}(\d{2,3})", re.IGNORECASE)
 _MOST_RULES = 40
 _LONGEST = 300
 
@@ -56,9 +57,7 @@ class ReadmeConventions:
 _FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", re.MULTILINE | re.DOTALL)
 
 
-def read_readme(
-    text: str, test_names: Sequence[str] = TEST_NAMES, helpers: Collection[str] = ()
-) -> ReadmeConventions:
+def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES, helpers: Collection[str] = ()) -> ReadmeConventions:
     """The conventions in a README.
 
     Args:
@@ -70,9 +69,7 @@ def read_readme(
     """
     bullets = _bullets(_FENCE.sub("", text))
     paths = _paths(text, test_names)
-    length = re.search(
-        r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|line length\D{0,12}(\d{2,3})", text, re.IGNORECASE
-    )
+    length = LINE_LENGTH.search(text)
     return ReadmeConventions(
         functions=_functions(text, bullets, helpers),
         **paths,
@@ -124,12 +121,8 @@ def _functions(text: str, bullets: list[str], helpers: Collection[str]) -> tuple
     required = [s for s in statements if _SCRIPTS.search(s) and _DEFINES.search(s)]
     codes = [code for statement in required for code in _CODE.findall(statement)]
     if required:
-        codes += [
-            code
-            for statement in bullets
-            for code in _CODE.findall(statement)[:1]
-            if statement.startswith("`") or statement.startswith("**`")
-        ]
+        listed = (statement for statement in bullets if statement.startswith(("`", "**`")))
+        codes += [code for statement in listed for code in _CODE.findall(statement)[:1]]
         codes += re.findall(r"^\s*\|\s*\**`([^`\n|]+)`", text, re.MULTILINE)
         for fence in _FENCE.finditer(text):
             codes += _definitions(fence["body"])
@@ -147,12 +140,9 @@ def _definitions(body: str) -> list[str]:
         tree = ast.parse(body)
     except SyntaxError:
         return []
-    return [
-        ast.unparse(node.args).join((f"{node.name}(", ")"))
-        + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
-    ]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    returns = [f" -> {ast.unparse(node.returns)}" if node.returns else "" for node in functions]
+    return [f"{node.name}({ast.unparse(node.args)}){end}" for node, end in zip(functions, returns, strict=True)]
 
 
 def parse_signature(code: str) -> FunctionShape | None:

@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from palmette.features.artefacts import Conventions
-from palmette.features.repository.checkout import called_names
+from palmette.features.repository.checkout import called_names, is_python
 from palmette.features.repository.habits import CASTS, DOCSTRING_FORMS, SORTED, is_sorted, output_columns
+from palmette.features.repository.readme import LINE_LENGTH
 from palmette.features.signature import is_frame, shape_of
 from palmette.features.team_document import SUFFIXES
 
@@ -85,7 +86,7 @@ def _imports(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     for code in _CODE.findall(rule):
         if not re.match(r"(from [\w.]+ )?import ", code):
             continue
-        wanted = ast.unparse(ast.parse(code)) if _parses(code) else code
+        wanted = ast.unparse(ast.parse(code)) if is_python(code) else code
         imports = [ast.unparse(node) for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         subject = wanted.split(" as ")[0].rpartition(" ")[2].rpartition(".")[2]
         concerned = any(re.search(rf"\b{subject}\b", line) for line in imports)
@@ -99,9 +100,7 @@ def _imports(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     """Functions that a rule names, their parameters if given, and their number."""
     named = [code for code in _CODE.findall(rule) if re.fullmatch(r"[a-z_]\w*(\(.*\))?(?: -> .+)?", code)]
-    defines = re.search(r"\b(functions?|methods?|defines?|entry|takes?)\b", rule) is not None and not _NEVER.search(
-        rule
-    )
+    defines = re.search(r"\b(functions?|methods?|defines?|entry|takes?)\b", rule) and not _NEVER.search(rule)
     for code in named if defines else ():
         name, _, rest = code.partition("(")
         node = files.functions.get(name)
@@ -109,12 +108,9 @@ def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
             if rest or re.search(r"\b(functions?|defines?)\b", rule):
                 yield _Claim(f"function `{name}`", False)
             continue
-        given = [one.arg for one in [*node.args.args, *node.args.kwonlyargs] if one.arg not in ("self", "cls")]
-        wanted = [
-            part.split(":")[0].split("=")[0].strip()
-            for part in rest.partition(")")[0].split(",")
-            if part.strip() not in ("", "self", "cls")
-        ]
+        given = [one.arg for one in _arguments(node)]
+        names = (re.split("[:=]", part)[0].strip() for part in rest.partition(")")[0].split(","))
+        wanted = [one for one in names if one not in ("", "self", "cls")]
         is_builder = node is files.builder and any(map(is_frame, shape_of(files.conventions, "build").parameters))
         same = given == wanted or (is_builder and given[-1:] == wanted[-1:])
         yield _Claim(f"`{name}({', '.join(given)})`", same or not wanted)
@@ -123,6 +119,10 @@ def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if number and number[1] in words:
         count = len(files.functions)
         yield _Claim(f"the script has {count} functions", count == words[number[1]])
+
+
+def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
+    return [one for one in [*node.args.args, *node.args.kwonlyargs] if one.arg not in ("self", "cls")]
 
 
 def _never(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
@@ -143,10 +143,7 @@ def _never(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 def _lines(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    found = re.search(
-        r"\b(\d{2,3})[ -](?:characters|columns|chars)\b|\bline length\D{0,12}(\d{2,3})", rule, re.IGNORECASE
-    )
-    if found:
+    if found := LINE_LENGTH.search(rule):
         longest = max(len(line) for line in [*files.script.splitlines(), *files.tests.splitlines()])
         yield _Claim(f"the longest line has {longest} characters", longest <= int(found[1] or found[2]))
 
@@ -217,20 +214,9 @@ def _options(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if re.search(r"\b(annotat\w+|type hints?|typed)\b", rule, re.IGNORECASE) and not _NEVER.search(rule):
-        bare = [
-            name
-            for name, node in files.functions.items()
-            for one in [*node.args.args, *node.args.kwonlyargs]
-            if one.annotation is None and one.arg not in ("self", "cls")
-        ]
+        every = [(name, one) for name, node in files.functions.items() for one in _arguments(node)]
+        bare = [name for name, one in every if one.annotation is None]
         yield _Claim(f"parameters without a type: {', '.join(bare) or 'none'}", not bare)
-
-
-def _parses(code: str) -> bool:
-    try:
-        return bool(ast.parse(code))
-    except SyntaxError:
-        return False
 
 
 _READERS: Sequence[Callable[[str, DeliveredFiles], Iterator[_Claim]]] = (

@@ -15,8 +15,16 @@ from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from palmette.features.repository.checkout import Checkout, Function, Module, undefined_names
-from palmette.features.repository.neighbours import Builder, Neighbour, builder_of
+from palmette.features.repository.checkout import (
+    Checkout,
+    Function,
+    Module,
+    bound_names,
+    dotted_name,
+    is_python,
+    undefined_names,
+)
+from palmette.features.repository.neighbours import Builder, Neighbour, builder_of, query_path, query_tables
 from palmette.features.repository.spelling import general, mentions, replaced, respelt, without
 from palmette.features.signature import BY_NAME, is_frame, meaning_of, parameters_of
 
@@ -46,6 +54,8 @@ class Skeleton(NamedTuple):
     """Path of the neighbour."""
     unexplained: tuple[str, ...]
     """Unexplained differences to other neighbours, as sentences."""
+    query: str = ""
+    """Path with `{view}` of the SQL file with the query that the neighbour runs; empty if it runs none."""
 
 
 class _Edit(NamedTuple):
@@ -54,13 +64,13 @@ class _Edit(NamedTuple):
     text: str
 
 
-def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None:
+def skeleton(neighbours: Sequence[Neighbour], new: ViewNames, checkout: Checkout) -> Skeleton | None:
     """The skeleton from the neighbour that reproduces most others; None if no neighbour can be adapted."""
-    sources = [source for one in neighbours if (source := _Source.of(one)) is not None]
+    sources = [source for one in neighbours if (source := _Source.of(one, checkout)) is not None]
     ranked: list[tuple[tuple[int, int, str], _Source, str, tuple[str, ...]]] = []
     for source in sources:
         text = source.filled(new)
-        if text is None or not _parses(text) or undefined_names(text) - undefined_names(source.module.text):
+        if text is None or not is_python(text) or undefined_names(text) - undefined_names(source.module.text):
             continue
         differing = [(other, found) for other in sources if (found := source.differences(other))]
         unlike = -abs(len(source.names.tables) - len(new.tables))
@@ -77,7 +87,7 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames) -> Skeleton | None
         tables = source.names.tables[0], " and ".join(new.tables)
         text = _DOCSTRING.sub(lambda found: replaced(found[0], *tables), text)
     builder = respelt(source.builder.dotted, source.names.view, new.view)
-    return Skeleton(text, builder, source.module.path, notes)
+    return Skeleton(text, builder, source.module.path, notes, source.query)
 
 
 def readable_formats(found: Skeleton, checkout: Checkout) -> frozenset[str]:
@@ -106,20 +116,24 @@ class _Source:
     module: Module
     builder: Builder
     names: ViewNames
+    query: str
 
     @classmethod
-    def of(cls, neighbour: Neighbour) -> _Source | None:
+    def of(cls, neighbour: Neighbour, checkout: Checkout) -> _Source | None:
         builder = builder_of(neighbour.module)
         if builder is None:
             return None
-        return cls(neighbour.module, builder, ViewNames(neighbour.view, _tables(neighbour.module, builder.node)))
+        query = query_path(neighbour, checkout)
+        text = checkout.text(query.replace("{view}", neighbour.view)) if query else ""
+        tables = _tables(neighbour.module, builder.node) or query_tables(text)
+        return cls(neighbour.module, builder, ViewNames(neighbour.view, tables), query)
 
     @cached_property
     def kept(self) -> tuple[ast.stmt, ...]:
         """The statements that a script of another view needs, too, i.e. without those that only the features need."""
         body = self.module.tree.body
         top = next(node for node in body if node is self.builder.owner or node is self.builder.node)
-        defined = {name: node for node in body for name in _binds(node)}
+        defined = {name: node for node in body for name in bound_names(node)}
         needed: set[int] = {id(top)}
         waiting: list[ast.AST] = [
             node for node in body if isinstance(node, ast.If | ast.Expr | ast.Try | ast.With) and node is not body[0]
@@ -143,8 +157,9 @@ class _Source:
         """Whether a function is for external callers: nothing else in the module uses it."""
         if node is self.builder.node or node.name.startswith("_"):
             return False
-        others = [other for other in self.module.tree.body if other is not node]
-        return all(node.name != name for other in others for name in _loaded(other))
+        others = (child for other in self.module.tree.body if other is not node for child in ast.walk(other))
+        used = {child.id for child in others if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)}
+        return node.name not in used
 
     def _names_view(self, node: ast.Assign) -> bool:
         return any(isinstance(child, ast.Constant) and child.value == self.names.view for child in ast.walk(node))
@@ -167,7 +182,7 @@ class _Source:
     def differences(self, other: _Source) -> list[str]:
         """The functions in which the adapted skeleton differs from another neighbour."""
         text = self.filled(other.names)
-        if text is None or not _parses(text):
+        if text is None or not is_python(text):
             return [self.builder.node.name]
         mine, theirs = _shapes(ast.parse(text)), _shapes(ast.Module(body=list(other.kept), type_ignores=[]))
         built = {self.builder.node.name, other.builder.node.name}
@@ -223,18 +238,14 @@ class _Source:
     def _edits(self, node: ast.AST, new: ViewNames) -> Iterator[_Edit]:
         """Replacements of items that exist once per table, outermost first."""
         hidden = set(map(id, self.builder.node.body))
-        own = not isinstance(node, ast.Call) or self._is_own(node.func)
+        defined = {function.name for function in (*self.module.functions, *self.module.methods)}
+        own = not isinstance(node, ast.Call) or dotted_name(node.func).rpartition(".")[2] in defined
         for items, separator in _lists(node):
             shown = [item for item in items if id(item) not in hidden]
             yield from self._repeated(shown, separator, new, alone=own or len(new.tables) == 1)
         for child in ast.iter_child_nodes(node):
             if id(child) not in hidden:
                 yield from self._edits(child, new)
-
-    def _is_own(self, called: ast.expr) -> bool:
-        """Whether a call is of a function that the module defines."""
-        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-        return name in {function.name for function in (*self.module.functions, *self.module.methods)}
 
     def _repeated(self, items: Sequence[_Item], separator: str, new: ViewNames, *, alone: bool) -> Iterator[_Edit]:
         """Repeats consecutive items that differ only in a table's name for each table of the new view.
@@ -316,13 +327,6 @@ def _without_own_docstrings(text: str, source: _Source, sources: Sequence[_Sourc
     return "\n".join(lines)
 
 
-def _parses(text: str) -> bool:
-    try:
-        return bool(ast.parse(text).body)
-    except SyntaxError:
-        return False
-
-
 def _lists(node: ast.AST) -> Iterator[tuple[Sequence[_Item], str]]:
     """The lists in a node whose items may exist once per table, with their separators."""
     for name in ("body", "orelse", "finalbody"):
@@ -357,17 +361,6 @@ def _tables(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
         and isinstance(node.slice.value, str)
     ]
     return tuple(dict.fromkeys([*frames, *keys]))
-
-
-def _binds(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return [target.id for target in targets if isinstance(target, ast.Name)]
-
-
-def _loaded(node: ast.AST) -> set[str]:
-    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)}
 
 
 def _outside(top: ast.stmt, builder: ast.FunctionDef) -> list[ast.AST]:

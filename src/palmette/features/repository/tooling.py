@@ -41,18 +41,10 @@ def _length(settings: Mapping[str, Any] | None) -> int | None:
 
 
 def _lint_length(checkout: Checkout) -> int | None:
-    for path, section in (
-        ("setup.cfg", "flake8"),
-        (".flake8", "flake8"),
-        ("tox.ini", "flake8"),
-        ("setup.cfg", "pycodestyle"),
-    ):
-        value = checkout.ini(path).get(section, "max-line-length", fallback="") or checkout.ini(path).get(
-            section, "max_line_length", fallback=""
-        )
-        if value.isdigit():
-            return int(value)
-    return None
+    places = (("setup.cfg", "flake8"), (".flake8", "flake8"), ("tox.ini", "flake8"), ("setup.cfg", "pycodestyle"))
+    options = [(*place, option) for place in places for option in ("max-line-length", "max_line_length")]
+    found = (checkout.ini(path).get(section, option, fallback="") for path, section, option in options)
+    return next((int(value) for value in found if value.isdigit()), None)
 
 
 def linters(checkout: Checkout) -> tuple[tuple[str, ...], ...]:
@@ -100,21 +92,13 @@ def session_fixture(checkout: Checkout, test_path: str) -> str:
 
 
 def _gives_session(node: ast.FunctionDef, returns: str) -> bool:
-    builds = any(
-        "SparkSession" in name or "build_session" in name or "get_spark" in name for name in called_names(node)
-    )
+    builds = re.search("SparkSession|build_session|get_spark", " ".join(called_names(node))) is not None
     named = re.fullmatch(r"spark(_session)?", node.name) is not None
     return "SparkSession" in returns or ((builds or named) and "DataFrame" not in returns)
 
 
 def _fixture_name(node: ast.FunctionDef) -> str | None:
     """The name in `@pytest.fixture(name="...")`."""
-    for decorator in node.decorator_list:
-        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            if (
-                keyword.arg == "name"
-                and isinstance(keyword.value, ast.Constant)
-                and isinstance(keyword.value.value, str)
-            ):
-                return keyword.value.value
-    return None
+    keywords = [one for made in node.decorator_list if isinstance(made, ast.Call) for one in made.keywords]
+    values = (one.value for one in keywords if one.arg == "name")
+    return next((str(one.value) for one in values if isinstance(one, ast.Constant)), None)

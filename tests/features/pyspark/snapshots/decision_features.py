@@ -5,6 +5,8 @@ Sources: decisions, transactions, profiles.
 Cut-off: each row's own: only what was known before it counts. Days and hours are counted in UTC.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,6 +6,8 @@ Cut-off: the end of the partition's day: only what was known before it counts. D
 counted in Europe/Berlin.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone

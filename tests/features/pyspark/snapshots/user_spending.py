@@ -5,6 +5,8 @@ Sources: merchants, transactions.
 Cut-off: every row: only what was known before `as_of` counts. Days and hours are counted in UTC.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone

@@ -7,6 +7,7 @@ from functools import partial
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, PastAttempt, TextFile, Verdict, Violation
 from palmette.features import prompt_context
+from palmette.features.adoption.query import write_query
 from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities, Utility
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, ScriptUnderTest
@@ -21,8 +22,9 @@ from palmette.features.passed import PassedBefore, digest_of
 from palmette.features.pyspark import write_script
 from palmette.features.repository import Checkout
 from palmette.features.sample_run import SampleRun
+from palmette.features.script_tree import with_query
 from palmette.features.signature import BoundParameter, shape_of, signature
-from palmette.features.spec.view import View
+from palmette.features.spec.view import AS_OF, View
 from palmette.features.team_document import format_of
 from palmette.features.workbench import Workbench
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Python, Section, section
@@ -68,6 +70,9 @@ class CodeGenerator(Agent):
         failures = "; ".join(violation.message for violation in failed.violations)
         return Attempt(script, f"The script that uses {names} failed: {failures}", "Use Spark's own functions instead.")
 
+    def is_settled(self, input: ScriptInput, context: Context) -> bool:
+        return bool(input.template.conventions.query_path)  # a query follows from the definitions
+
     def sections(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
         """Everything but the tests, so that the script is not fitted to them."""
         failed = context.attempts[-1] if context.attempt > 1 else None
@@ -91,20 +96,29 @@ class CodeGenerator(Agent):
         conventions = input.template.conventions
         file = input.template.file.model_copy(update={"text": text})
         file = format_file(file, conventions, self.workbench.sandbox, self.workbench.repository)
-        return Script(file=file, entry=".".join(filter(None, (conventions.owner, shape_of(conventions, "build").name))))
+        entry, query = ".".join(filter(None, (conventions.owner, shape_of(conventions, "build").name))), None
+        if path := conventions.query_path.replace("{view}", self.view.name):
+            bound = signature(self.view, conventions, "build")
+            cutoff = next((one.name for one in bound if one.meaning == "as_of"), AS_OF)
+            query = TextFile(path=path, text=write_query(self.view, cutoff))
+        return Script(file=file, entry=entry, query=query)
 
     def check(self, input: ScriptInput, output: Script, context: Context) -> Verdict:
         """The script runs on Spark, writes its data, and every check holds."""
         bench = self.workbench
-        files = [input.config.file, output.file, *([input.tests.file] if input.tests else [])]
+        files = [input.config.file, *output.files, *([input.tests.file] if input.tests else [])]
         reach = FeatureImportPolicy.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
-        if refused := reach.objections(input.config.file, output.file, tests=input.tests.file if input.tests else None):
+        whole = output.file
+        if output.query is not None:
+            whole = TextFile(path=whole.path, text=with_query(whole.text, output.query.text))
+        if refused := reach.objections(input.config.file, whole, tests=input.tests.file if input.tests else None):
             return Verdict.of(refused)
         root = bench.assemble(files, context.workspace / "checkout")
         with ThreadPoolExecutor(1) as beside, bench.attempt() as harness:
             subject = ScriptUnderTest(
                 view=self.view,
                 script=root / output.file.path,
+                query=root / output.query.path if output.query else None,
                 root=root,
                 entry=output.entry,
                 harness=harness,

@@ -11,6 +11,7 @@ from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
 from palmette.features import prompt_context
 from palmette.features.actors.code_template_generator.offline import write_template
+from palmette.features.adoption.query import why_no_query
 from palmette.features.artefacts import Config, Conventions, RunRequest, Template, Utilities
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
 from palmette.features.signature import declared, signature
@@ -51,7 +52,7 @@ class CodeTemplateGenerator(Agent):
 
     @cached_property
     def conventions(self) -> Conventions:
-        return read_conventions(self.root, self.run_spec, self.view, self.checkout)
+        return read_conventions(self.root, self.run_spec, self.view, self.checkout, why_no_query)
 
     def offline(self, input: TemplateInput, context: Context) -> Attempt[Template]:
         conventions = self.conventions
@@ -64,6 +65,9 @@ class CodeTemplateGenerator(Agent):
             find_neighbours(self.checkout),
         )
         return Attempt(self._template(text))
+
+    def is_settled(self, input: TemplateInput, context: Context) -> bool:
+        return bool(self.conventions.query_path)  # the rules fill it
 
     def sections(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
         conventions = self.conventions

@@ -25,7 +25,7 @@ class PullRequestActor(BaseActor):
     def run(self, input: PullRequestInput, context: Context) -> Attempt[FeatureDelivery]:
         settings, name = self.workbench.run.pull_request, self.view.name
         wanted = settings.branch or f"features/{name}"
-        files = {file.path: file.text for file in (input.config.file, input.script.file, input.tests.file)}
+        files = {file.path: file.text for file in (input.config.file, *input.script.files, input.tests.file)}
         with temporary_folder() as place:
             worktree = Worktree.open(
                 self.workbench.checkout,
@@ -73,7 +73,7 @@ class PullRequestActor(BaseActor):
                     subject=file.path,
                     message=f"{file.path} on {output.branch} is not the file that was checked.",
                 )
-                for file in (input.config.file, input.script.file, input.tests.file)
+                for file in (input.config.file, *input.script.files, input.tests.file)
                 if self.workbench.file_on(output.branch, file.path) != file.text
             ]
         )

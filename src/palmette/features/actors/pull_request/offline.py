@@ -54,7 +54,7 @@ def describe(
         base: The repository at the base branch.
         beside: The intended branch, if it already exists.
     """
-    paths = (made.config.file.path, made.script.file.path, made.tests.file.path)
+    paths = tuple(file.path for file in (made.config.file, *made.script.files, made.tests.file))
     before = base / made.script.file.path
     newer = spark_question(made.script.file.text, oldest_spark(Checkout(base)))
     change = change_class(view, before.read_text(encoding="utf-8") if before.is_file() else None)

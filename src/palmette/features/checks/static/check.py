@@ -26,7 +26,7 @@ class StaticCheck:
     cost: ClassVar[int] = 0
 
     def check(self, subject: ScriptUnderTest) -> CheckResult:
-        name, text = subject.script.name, subject.script.read_text(encoding="utf-8")
+        name, text = subject.script.name, subject.text
         try:
             source = parse(text, subject.view, subject.entry)
         except SyntaxError as error:

@@ -60,11 +60,13 @@ def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> Spe
     tables = {table.name: table for table in registry.tables}
     text, reading, is_query = read_text(script), ScriptReading(), script.suffix.lower() == ".sql"
     name = "" if is_query else find_entry(text, tables, name=entry, file=script.name)
-    interpreter = Interpreter(Checkout(repository_of(script)), reading, tables)
+    root = repository_of(script)
+    interpreter = Interpreter(Checkout(root).modules, reading, tables)
+    path = script.resolve().relative_to(root.resolve()).as_posix()
     rows: dict[str, Any] = {one: table_rows(table) for one, table in tables.items()}
     reading.line = 1
     try:
-        result = result_of(reading, text, rows, _CUTOFFS) if is_query else _result(interpreter, script, name, rows)
+        result = result_of(reading, text, rows, _CUTOFFS) if is_query else _result(interpreter, path, name, rows)
         if isinstance(result, SymbolicRows):
             result = spine_of(reading, result, result.table.keys)
         if not isinstance(result, Keyed):
@@ -82,11 +84,9 @@ _CUTOFFS = {name: Cutoff() for name, meaning in BY_NAME.items() if meaning == "a
 """Values of a query's parameters, by their usual names."""
 
 
-def _result(interpreter: Interpreter, script: Path, entry: str, rows: Mapping[str, Any]) -> object:
+def _result(interpreter: Interpreter, path: str, entry: str, rows: Mapping[str, Any]) -> object:
     """What the entry function of a Python script returns."""
-    checkout = interpreter.checkout
-    path = script.resolve().relative_to(checkout.root.resolve()).as_posix()
-    module = next(one for one in checkout.modules if one.path == path)
+    module = next(one for one in interpreter.modules.values() if one.path == path)
     home = next((one for one in module.classes if one.name == entry.rpartition(".")[0]), None)
     values = {"tables": rows, "as_of": Cutoff(), "spark": DottedName("spark")}
     bound = bind(module.text, entry, interpreter.tables)
