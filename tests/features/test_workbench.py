@@ -6,8 +6,9 @@ from typing import cast
 
 import pytest
 
-from palmette.engine.actor import TextFile
+from palmette.engine.actor import Measurement, TextFile
 from palmette.features.harness.connect import ConnectHarness
+from palmette.features.passed import digest_of
 from palmette.features.workbench import Workbench
 from palmette.sandbox import WarmSpark
 
@@ -30,3 +31,19 @@ def test_only_programs_of_the_rules_share_a_server(is_offline: bool) -> None:
     bench = cast(Workbench, SimpleNamespace(spark=spark, harness=ConnectHarness(spark), is_offline=is_offline))
     with Workbench.attempt(bench) as harness:
         assert (harness.spark is spark) == is_offline
+
+
+def test_what_has_passed_is_kept_for_the_same_files_of_the_team(tmp_path: Path) -> None:
+    shared = tmp_path / "repository" / "utils.py"
+    shared.parent.mkdir()
+
+    def find(text: str) -> Measurement | None:
+        shared.write_text(text, "utf-8")
+        bench = SimpleNamespace(_digest=digest_of(shared.parent), passed_folder=tmp_path / "passed")
+        passed = Workbench.passed(cast(Workbench, bench), "script")
+        found = passed.find("plan")
+        passed.keep(Measurement(name="plan", status="passed"), "plan")
+        return found
+
+    first, again, changed = map(find, ("ZONE = 'UTC'", "ZONE = 'UTC'", "ZONE = 'Asia/Tokyo'"))
+    assert again and first is None and changed is None
