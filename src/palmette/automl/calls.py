@@ -4,8 +4,6 @@ A `Call` represents `sklearn.linear_model.Ridge(alpha=10.0)` without importing s
 `source` returns the expression. Both use the same tree, so the delivered code equals the searched one.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import math
@@ -33,7 +31,7 @@ class Call:
     arguments: dict[str, Value] = field(default_factory=dict)
     positional: tuple[Value, ...] = ()  # positional arguments
 
-    def where(self, **arguments: Value) -> Call:
+    def where(self, **arguments: Value) -> "Call":
         """Returns a copy with added or changed arguments."""
         return Call(self.path, {**self.arguments, **arguments}, self.positional)
 

@@ -1,7 +1,5 @@
 """Loads a delivered package into this process, and explains predictions of any model by Shapley values."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import threading
@@ -34,7 +32,7 @@ class DeliveredPackage:
     blueprint: Blueprint
 
     @classmethod
-    def load(cls, folder: Path, blueprint: Blueprint) -> DeliveredPackage:
+    def load(cls, folder: Path, blueprint: Blueprint) -> "DeliveredPackage":
         """Imports the package of a delivered folder; raises UserError if it is missing."""
         if not (folder / blueprint.package / "__init__.py").is_file():
             message = f"There is no package {blueprint.package!r} in {str(folder)!r}."

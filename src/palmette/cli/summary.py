@@ -49,6 +49,7 @@ def _model_facts(result: RunResult) -> dict[str, Any]:
         "model": delivery and {name: delivery[name] for name in ("folder", "package")},
         "assessment": assessment and {name: value for name, value in assessment.items() if name != "answers"},
         "leaderboard": comparison["leaderboard"] if comparison else [],
+        "metric": comparison["selection"]["metric"] if comparison else "",
         "measured": comparison["measured"] if comparison else "",
         "selection": comparison["reason"] if comparison else "",
     }
@@ -62,7 +63,7 @@ def _print_request(summary: Mapping[str, Any]) -> None:
 def _print_model(summary: Mapping[str, Any]) -> None:
     """Prints the verdict, the candidates, and the folder."""
     from palmette.automl.artefacts import Assessment, LeaderboardRow
-    from palmette.automl.formatting import seconds
+    from palmette.automl.formatting import metric, seconds
     from palmette.automl.report import verdict_text
     from palmette.automl.report.tables import leaderboard
     from palmette.automl.report.verdict import MARKS
@@ -78,7 +79,8 @@ def _print_model(summary: Mapping[str, Any]) -> None:
         ("→" if one.row.chosen else "", one.row.name, one.row.track, one.score, one.interval, seconds(one.row.seconds))
         for one in lines
     ]
-    print_table(("", "candidate", "track", summary["measured"], "95 % interval", "training"), rows)
+    score = f"{metric(summary['metric'])} {summary['measured']}"
+    print_table(("", "candidate", "track", score, "95 % interval", "training"), rows)
     folder = Path(summary["model"]["folder"])
     click.echo(f"\nproject   {folder}")
     if (folder / "report.html").is_file():

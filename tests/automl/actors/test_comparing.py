@@ -94,7 +94,9 @@ def test_only_learners_that_the_request_allows_are_delivered(shop: Shop) -> None
     task = type(shop.known["task"]).model_validate({**shop.known["task"].model_dump(), "learners": wishes})
     found = [*weak(shop), result(shop, "lightgbm", 0.6)]
     made, _, _ = choose(shop, *found, task={"learners": task.learners})
-    assert names(made) == {"lightgbm"}
+    assert names(made) == {"lightgbm"} and "is not delivered" not in made.reason
+    made, _, _ = choose(shop, *found, result(shop, "linear-better", 0.95), task={"learners": task.learners})
+    assert "linear-better has a better score and is not delivered: the request does not allow" in made.reason
 
 
 def test_members_fit_into_the_time_that_is_left(shop: Shop) -> None:
@@ -102,6 +104,7 @@ def test_members_fit_into_the_time_that_is_left(shop: Shop) -> None:
     found = [*weak(shop), result(shop, "lightgbm", 0.95, seconds=200.0), result(shop, "extra_trees", 0.9)]
     made, _, _ = choose(shop, *found)
     assert "lightgbm" not in names(made) and "extra_trees" in names(made)
+    assert "lightgbm has a better score and is not delivered: its final fit would exceed the time" in made.reason
 
 
 def test_a_candidate_without_all_folds_is_compared_on_the_rows_that_it_predicted(shop: Shop) -> None:

@@ -10,7 +10,7 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 from palmette.automl.actors.data_profiler.actor import DataProfiler, ProfilerInput, decide
 from palmette.automl.actors.data_retriever.actor import DataRetriever, DataRetrieverInput
 from palmette.automl.profile import Leak, Profile
-from palmette.automl.samples import DataSource
+from palmette.automl.samples import DataSource, Repairs
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Context
 from palmette.errors import UserError
@@ -36,7 +36,17 @@ def retrieved(path: Path, target: str = "done") -> tuple[DataRetrieverInput, Any
 def test_data_are_read(file: Path) -> None:
     input, samples = retrieved(file)
     verdict = DataRetriever().check(input, samples, context())
-    assert verdict.ok and samples.rows == 90 and samples.column("age").missing == pytest.approx(1 / 9, abs=1e-5)
+    assert verdict.ok and verdict.measurements[0].detail == "90 rows, 5 columns of 1 file"
+    assert samples.rows == 90 and samples.column("age").missing == pytest.approx(1 / 9, abs=1e-5)
+
+
+def test_files_that_were_left_out_are_named(file: Path) -> None:
+    input, samples = retrieved(file)
+    repairs = Repairs()
+    repairs.add("unreadable-files", "photo", 1, shown="a.jpg")
+    lost = samples.model_copy(update={"repairs": tuple(repairs)})
+    shown = DataRetriever().check(input, lost, context()).measurements[0].detail
+    assert shown.endswith("1 file. 1 file of 'photo' cannot be read and was left out: a.jpg.")
 
 
 def test_a_target_that_is_not_there_fails(file: Path) -> None:

@@ -92,6 +92,13 @@ def forecaster(estimator: Any = None, quantiles: tuple[float, ...] = (), series:
     return Forecaster(estimator or SeasonalNaive(12, 4), columns, HORIZON, quantiles)
 
 
+def test_bands_of_few_errors_are_no_wider_than_they_promise() -> None:
+    """Of 14 errors and a new one, 8 in 10 lie between the 1.5th and the 13.5th part of 15."""
+    errors = np.random.default_rng(0).permutation(14)[:, None]
+    found = forecaster(quantiles=(0.1, 0.9)).set_params(horizon=1)._quantiles_of(errors)
+    assert found[:, 0] == pytest.approx([0.5, 12.5])
+
+
 def test_bands_hold_about_what_they_promise() -> None:
     rows = table(1200)
     made = forecaster(quantiles=(0.1, 0.9)).fit(rows[:600])

@@ -174,7 +174,8 @@ def test_uploads_are_read_by_their_media_type(case: Case, client: TestClient) ->
     def sent(content: bytes, media: str, row: dict[str, str] = row) -> Any:
         return client.post("/predict/file", data=row, files={name: ("a", content, media)})
 
-    assert sent(content, media).json()["prediction"] == client.post("/predict", json=case.row).json()["prediction"]
+    for known in (media, "application/octet-stream"):
+        assert sent(content, known).json()["prediction"] == client.post("/predict", json=case.row).json()["prediction"]
     assert sent(content, other).status_code == 415
     assert wrong_fields(sent(b"nothing", media, {"age": "old"})) == {name, "age"}
     for path in (str(Path(__file__)), "/etc/hostname"):

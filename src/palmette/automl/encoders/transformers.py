@@ -1,7 +1,5 @@
 """Transformers and functions that encoders of several kinds use; they are delivered with a model."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import importlib.util

@@ -18,6 +18,7 @@ from palmette.sandbox.reading import read_json, read_made
 from palmette.sandbox.temporary import temporary_folder
 
 ROWS, SECONDS = 1_000, 600.0  # rows on which predictions are compared, and the time limit of the conversion
+SINGLE = "Ask for one learner, e.g. --single --learner lightgbm."
 PROGRAM = Path(__file__).with_name("onnx_program.py").read_text(encoding="utf-8")
 
 
@@ -40,9 +41,8 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         MachineError: A converter is not installed.
     """
     folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
-    if blueprint.series or problem_of(blueprint).sees_all_rows:
-        seen = "a history of rows" if blueprint.series else "the whole graph"
-        message = f"This model cannot be converted to ONNX: each prediction depends on {seen}."
+    if why := problem_of(blueprint).no_onnx:
+        message = f"This model cannot be converted to ONNX: {why}."
         raise UserError(message, "Use its endpoint, or the package in Python.", code="no-onnx")
     splits = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile).split)
     rows = splits.judged.holdout.head(ROWS)
@@ -58,9 +58,9 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
             content = read_made(scratch, "model.onnx")
         except (OSError, ValueError, ValidationError):
             message = f"This model cannot be converted to ONNX: {done.last_line[:300]}"
-            raise UserError(message, "Ask for one learner, e.g. --single --learner lightgbm.", code="no-onnx") from None
+            raise UserError(message, SINGLE, code="no-onnx") from None
     if found.differing > 0.01 * found.rows:
         message = f"The ONNX model predicts {found.differing} of {found.rows} rows differently."
-        raise UserError(message, "Ask for another learner, e.g. --single --learner lightgbm.", code="no-onnx")
+        raise UserError(message, SINGLE, code="no-onnx")
     output.write_bytes(content)
     return found

@@ -1,7 +1,5 @@
 """Wrappers of scikit-learn estimators, and preparations of their features, that are delivered with a model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self

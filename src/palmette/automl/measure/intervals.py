@@ -1,7 +1,8 @@
 """Uncertainty of a measured score: bootstrap intervals over the rows, or over rows that belong together.
 
 Rows of one group, or near one another in time, err alike: as if they were independent, intervals would be too narrow.
-Such units are drawn whole (Field and Welsh, *Bootstrapping clustered data*, 2007; in time Carlstein, 1986).
+Such units are drawn whole (Field and Welsh, *Bootstrapping clustered data*, 2007; in time Carlstein, 1986). Resamples
+of few units vary too little; intervals are widened to those of Student's t distribution (Cameron et al., 2008).
 """
 
 import math
@@ -18,6 +19,7 @@ from palmette.documents import Model
 MOST = 4_000  # rows of a resample at most: more cost time, and the width follows from fewer (Bickel et al., 1997)
 SEED = 0
 ROUNDS = 400  # resamples: the ends of a 95 % interval then vary by a few per cent of its width
+QUICK = 100  # where many candidates are compared, and the ends need not be exact
 WORK, LEAST = 10_000_000, 50
 """Rows times classes of all resamples together; beyond, there are fewer resamples, but not fewer than these."""
 
@@ -45,7 +47,11 @@ def interval(
 ) -> ScoreInterval:
     """The interval of one score; `truth` is (n,), as `units`, which are equal for rows that are drawn together."""
     scored, draws = _scored(metric, truth, predictions, positive), _draws(predictions, units, rounds)
-    return draws.interval([scored(rows) for rows in draws.rows], score(metric, truth, predictions, positive))
+    found = [scored(rows) for rows in draws.rows]
+    made = draws.interval(found, score(metric, truth, predictions, positive))
+    lowest = min(0.0, *found) if metric.task == "classification" or not metric.greater_is_better else -math.inf
+    highest = metric.perfect if metric.greater_is_better else math.inf
+    return ScoreInterval(low=max(made.low, lowest), high=min(made.high, highest))
 
 
 def difference(
@@ -56,14 +62,15 @@ def difference(
     positive: str | None = None,
     *,
     units: Units | None = None,
-    rounds: int = ROUNDS,
+    is_selection: bool = False,
 ) -> ScoreInterval:
     """The interval of how much better `first` is than `second` on the same rows; positive is better.
 
-    They differ by no more than noise where it contains 0.
+    They differ by no more than noise where it contains 0. A selection asks for the spread of the resamples alone: fewer
+    of them, and not widened where there are few units.
     """
     sign = 1.0 if metric.greater_is_better else -1.0
-    draws = _draws(first, units, rounds)
+    draws = _draws(first, units, QUICK)._replace(units=0) if is_selection else _draws(first, units, ROUNDS)
     mine, other = (_scored(metric, truth, one, positive) for one in (first, second))
     whole = score(metric, truth, first, positive) - score(metric, truth, second, positive)
     return draws.interval([sign * (mine(rows) - other(rows)) for rows in draws.rows], sign * whole)
@@ -91,12 +98,18 @@ class _Draws(NamedTuple):
 
     rows: list[NDArray[np.intp]]
     share: float  # share of the rows or units that one resample draws
+    units: int = 0  # number of units that are drawn; 0 for rows
 
     def interval(self, found: list[float], whole: float) -> ScoreInterval:
         """The middle 95 %; of resamples that are smaller (m out of n), drawn in to `whole` by the root of m / n."""
+        from scipy.stats import norm, t
+
         low, high = np.nanpercentile(found, [2.5, 97.5])
-        root = math.sqrt(self.share)
-        return ScoreInterval(low=float(whole + root * (low - whole)), high=float(whole + root * (high - whole)))
+        width = math.sqrt(self.share)
+        if self.units:
+            degrees = self.units - 1
+            width *= math.sqrt(self.units / degrees) * t.ppf(0.975, degrees) / norm.ppf(0.975)
+        return ScoreInterval(low=float(whole + width * (low - whole)), high=float(whole + width * (high - whole)))
 
 
 def _draws(predictions: Predictions, units: Units | None, rounds: int) -> _Draws:
@@ -110,4 +123,5 @@ def _draws(predictions: Predictions, units: Units | None, rounds: int) -> _Draws
     members = np.split(np.argsort(units, kind="stable"), np.cumsum(counts)[:-1])
     several = max(2, round(len(members) * some / size))
     picks = (random.integers(0, len(members), several) for _ in range(rounds))
-    return _Draws([np.concatenate([members[one] for one in pick]) for pick in picks], several / len(members))
+    rows = [np.concatenate([members[one] for one in pick]) for pick in picks]
+    return _Draws(rows, several / len(members), len(members))

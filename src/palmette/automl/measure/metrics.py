@@ -1,7 +1,5 @@
 """The metrics by name: what each needs, which way is better, and its value, by scikit-learn where it has one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -39,7 +37,7 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: NDArray[np.intp]) -> Predictions:
+    def take(self, rows: NDArray[np.intp]) -> "Predictions":
         """The rows at these positions."""
         some, bands = (None if one is None else one[rows] for one in (self.probabilities, self.quantiles))
         return Predictions(self.values[rows], some, self.classes, bands, self.levels)

@@ -6,8 +6,6 @@ moves gives the metric for all weights. The weights are an average over resample
 threshold is mostly noise.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -15,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure.intervals import ScoreInterval, Units, difference, interval
+from palmette.automl.measure.intervals import QUICK, ScoreInterval, Units, difference, interval
 from palmette.automl.measure.metrics import FORMULAS, MOVED, Floats, Metric, Predictions, counts, score
 
 GRID: Floats = np.linspace(-6.0, 6.0, 241)  # logarithms of weights
@@ -24,7 +22,6 @@ RESAMPLES = 24
 MOST_CLASSES = 60  # classes above which every weight stays 1: the counts of all pairs take too much memory
 MOST_CELLS = 40_000  # rows times classes that weights are searched on; they are scored on all rows
 PASSES = 2
-ROUNDS = 100  # resamples of an interval: many candidates get one, and its ends need not be exact
 STACK_FOLDS = 5
 Scale = Literal["none", "log", "log1p"]
 LEARN = {"none": np.positive, "log": np.log, "log1p": np.log1p}
@@ -60,7 +57,7 @@ class Scorer(ABC):
     def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
         """How much better the first outputs are than the others, each at its own decision; positive is better."""
 
-    def part(self, rows: NDArray[np.bool_]) -> Scorer | None:
+    def part(self, rows: NDArray[np.bool_]) -> "Scorer | None":
         """The scorer of some rows; None where parts are not scored."""
         return None
 
@@ -197,11 +194,11 @@ class SupervisedScorer(Scorer):
 
     def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> ScoreInterval:
         made = self.predictions(outputs, class_weights)
-        return interval(self.metric, self.truth, made, self.positive, units=self.units, rounds=ROUNDS)
+        return interval(self.metric, self.truth, made, self.positive, units=self.units, rounds=QUICK)
 
     def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
         first, second = (self.predictions(one, self.class_weights(one)) for one in (outputs, other))
-        return difference(self.metric, self.truth, first, second, self.positive, units=self.units, rounds=ROUNDS)
+        return difference(self.metric, self.truth, first, second, self.positive, units=self.units, is_selection=True)
 
     def blended(self, outputs: Sequence[Floats], weights: Sequence[float]) -> Floats:
         return np.asarray(RESTORE[self.scale](super().blended([LEARN[self.scale](one) for one in outputs], weights)))

@@ -1,7 +1,5 @@
 """Drafts plans by rule: the learners' portfolios in the order of a strategy, within the request's demands."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +67,7 @@ class PlanContext:
         profile: Profile,
         rounds: tuple[MeasuredRound, ...] = (),
         knowledge: Knowledge = NOTHING_KNOWN,
-    ) -> PlanContext:
+    ) -> "PlanContext":
         """Returns a context with the rules' blueprint, whose seconds are those of the next round."""
         DataSplits.of(samples, profile.split)  # raises if a file has changed
         drawn = drafted(*(one.model_dump_json() for one in (task, samples, profile)))

@@ -146,6 +146,8 @@ class Problem(ABC):
     together: ClassVar[str] = ""
     """Request field for rows that the endpoint answers together; empty if each row is answered by itself."""
 
+    no_onnx: ClassVar[str] = ""  # why no model can be converted to ONNX, as a clause
+
     blueprint: Blueprint
 
     @staticmethod

@@ -136,7 +136,10 @@ def _curves(true: Labels, predicted: Labels, shown: Mapping[str, Floats]) -> Ite
 
 
 def _calibration(true: Labels, made: Predictions, positive: str | None) -> tuple[Figure, float]:
-    """The calibration plot and the mean calibration error, of the positive class or else the most probable one."""
+    """The calibration plot and the mean calibration error, of the positive class or else the most probable one.
+
+    The error is NaN where all rows have the same answer.
+    """
     assert made.probabilities is not None
     if positive is not None:
         given, came = made.probabilities[:, made.classes.index(positive)], true == positive
@@ -160,7 +163,8 @@ def _calibration(true: Labels, made: Predictions, positive: str | None) -> tuple
         f"{many(len(means), 'group')} of equally many rows. The dashed line is perfect calibration; "
         f"the mean gap is {share(gap)}. Vertical lines are 95 % intervals."
     )
-    return Figure("Calibration", plot.svg(), caption), gap
+    is_constant = (made.probabilities == made.probabilities[0]).all()
+    return Figure("Calibration", plot.svg(), caption), float("nan") if is_constant else gap
 
 
 class ErrorRange(NamedTuple):

@@ -16,6 +16,7 @@ from palmette.automl import formatting
 from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.measure import METRICS
 from palmette.automl.problems.problem import Measured
+from palmette.automl.problems.registry import problem_of
 from palmette.automl.report.figures import (
     ClassificationResults,
     RegressionResults,
@@ -85,6 +86,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "figures": classes.figures if classes else values.figures if values else drawn,
         "limits": limits(findings, classes),
         "weights": weights_used(findings),
+        "no_onnx": problem_of(blueprint).no_onnx,
         "versions": (
             ("Python", platform.python_version()),
             *((name, one.version) for name in LIBRARIES for one in islice(metadata.distributions(name=name), 1)),

@@ -48,6 +48,14 @@ def _sentences() -> dict[str, dict[str, str]]:
     return found
 
 
+class _Count(int):
+    """A number that chooses the form of a word: `{count:is|are}`."""
+
+    def __format__(self, forms: str) -> str:
+        one, _, several = forms.partition("|")
+        return (one if self == 1 else several) if forms else str(int(self))
+
+
 class Repairs(list[Repair]):
     """The repairs of a run in order; their sentences are in `repairs.yaml`, by `changed` or `reported`, and by code."""
 
@@ -55,7 +63,7 @@ class Repairs(list[Repair]):
         """Adds a repair, unless `count` is zero; `fields` are those of its sentence."""
         if count:
             changed = _sentences()["changed"].get(code, "")
-            text = (changed or _sentences()["reported"][code]).format(count=int(count), subject=subject, **fields)
+            text = (changed or _sentences()["reported"][code]).format(count=_Count(count), subject=subject, **fields)
             self.append(Repair(code=code, subject=subject, count=int(count), text=text, changed=bool(changed)))
 
 

@@ -1,7 +1,5 @@
 """A job of the driver, the files in its folder, and the sandbox that runs it with code of a language model."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -45,7 +43,7 @@ class SearchJob(Model):
     """The only fold to predict, if any. Its rows carry the targets of other rows, to hide their own."""
 
     @classmethod
-    def read(cls, folder: Path) -> SearchJob:
+    def read(cls, folder: Path) -> "SearchJob":
         """Reads the job in `folder`."""
         return cls.model_validate_json((folder / JOB).read_text("utf-8"))
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.candidates import ChosenMember, Ensembling, Selection
-from palmette.automl.formatting import many, metric, number
+from palmette.automl.formatting import metric, number
 from palmette.automl.measure import Floats, Scorer
 from palmette.automl.search.results import CandidateResult
 
@@ -74,10 +74,11 @@ def select(
     ranked = sorted((Ranked(one, scorer.utility(one.outputs)) for one in eligible), key=lambda one: -one.utility)
     best = ranked[0].result
     single = Ensemble(((best, 1.0),), best.outputs, "single")
-    chosen, reason = single, f"{best.name} is the best of {many(len(results), 'candidate')}"
+    several = f"the best of {len(results)} candidates" if len(results) > 1 else "the only candidate"
+    chosen, reason = single, f"{best.name} is {several}"
     if ensembling != "single" and scorer.blends and len(ranked) > 1:
-        several = _together(ranked[:MOST_CANDIDATES], scorer, ensembling, fits)
-        chosen, reason = _compared(single, several, scorer, ensembling)
+        together = _together(ranked[:MOST_CANDIDATES], scorer, ensembling, fits)
+        chosen, reason = _compared(single, together, scorer, ensembling)
     made = _selection(chosen, best, scorer, reason)
     crossed = None if folds is None else crossfitted_score(results, scorer, chosen.how, folds)
     return made if crossed is None else made.model_copy(update={"score": crossed})

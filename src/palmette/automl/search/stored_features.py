@@ -4,8 +4,6 @@ A transformer is stateless if its scikit-learn tag `requires_fit` is false. Work
 idle worker takes the next one.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
@@ -38,7 +36,7 @@ class StoredFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # 
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> StoredFeatures:
+    def fit(self, X: pd.DataFrame, y: Any = None) -> "StoredFeatures":
         return self
 
     def transform(self, X: pd.DataFrame) -> NDArray[Any]:

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from small_packages import blueprint_of
 
 from palmette.automl.learners.forecasting.series import SeriesColumns, regular
 from palmette.automl.problems.forecasting.data import read_use, repairs_of
+from palmette.automl.problems.forecasting.problem import Forecasting
 from palmette.automl.problems.forecasting.windows import (
     NEVER,
     HoldoutWindows,
@@ -14,6 +16,7 @@ from palmette.automl.problems.forecasting.windows import (
     held_out,
     stretches,
 )
+from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import UserError
 
@@ -57,7 +60,8 @@ def test_repeated_stamps_gaps_and_rows_without_a_stamp_are_repaired_and_reported
     dirty = pd.concat([dirty, pd.DataFrame({"time": [pd.NaT], "load": [1.0]})], ignore_index=True)
     use = read_use(dirty, ONE, Forecast(horizon="24"))
     first, second, third = repairs_of(dirty, use)
-    assert first.startswith("1 rows without") and second.startswith("1 rows repeat") and third.startswith("3 steps")
+    assert first.startswith("1 row without") and second.startswith("1 row with a repeated")
+    assert third.startswith("3 steps without")
     table = regular(dirty, "time", use.frequency)
     assert len(table) == len(rows) and table["load"].isna().sum() == 3
     assert table["load"].iloc[10] == pytest.approx(rows["load"].iloc[10] / 2)
@@ -108,3 +112,14 @@ def test_covariates_that_are_known_afterwards_end_at_the_origin() -> None:
     (asked,) = HoldoutWindows(rows.iloc[:-24], rows.iloc[-24:], use).model_inputs()
     assert asked[["load", "heat", "wind"]].tail(24).isna().all(axis=None)
     assert asked.head(-24).notna().all(axis=None) and asked["holiday"].notna().all()
+
+
+def test_errors_have_one_scale_on_training_rows_and_on_the_holdout() -> None:
+    rows = hourly(200)
+    use = read_use(rows, ONE, Forecast(horizon="10"))
+    blueprint = blueprint_of("forecasting", series=use, metric="mase")
+    splits = DataSplits(rows[:180].sample(frac=1, random_state=0).reset_index(drop=True), rows[180:], None)
+    scorer, windows = Forecasting(blueprint).scorer(splits), HoldoutWindows(splits.train, splits.holdout, use)
+    forecasts = np.zeros((180, 1))
+    unscaled = Forecasting(blueprint.model_copy(update={"metric": "mae"})).scorer(splits)
+    assert unscaled.score(forecasts) / scorer.score(forecasts) == pytest.approx(windows.scales[0])

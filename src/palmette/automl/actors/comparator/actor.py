@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,7 +111,8 @@ class Comparator(Accountable, BaseActor):
         made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
         if isinstance(made, Violation):
             return failed([made])
-        return Attempt(made.model_copy(update={"store": earlier.store if earlier else ""}))
+        reason = f"{made.reason}{_passed_over(compared, made, allowed, taken)}"
+        return Attempt(made.model_copy(update={"store": earlier.store if earlier else "", "reason": reason}))
 
     def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
         """The package with its fitted model is in the store."""
@@ -239,6 +240,24 @@ def _reason(compared: ComparedResults, chosen: Selection, baseline: Selection | 
     other = "" if baseline is None else f"; the best baseline, {baseline.best_single}, has {number(baseline.score, 3)}"
     out = f" Not compared, as the time was up before all folds: {', '.join(compared.left_out)}."
     return f"{score}{other}. {chosen.reason}".rstrip(". ") + f".{out if compared.left_out else ''}"
+
+
+def _passed_over(
+    compared: ComparedResults, made: Comparison, allowed: Sequence[CandidateResult], taken: Mapping[str, float]
+) -> str:
+    """Why the candidate with the best score is not delivered, in a sentence; empty if it is, or if `made` states it."""
+    scorer, members = compared.scorer, {one.candidate.name for one in made.selection.members}
+    best = max(made.leaderboard, key=lambda one: one.score if scorer.metric.greater_is_better else -one.score)
+    chosen = next(one for one in made.leaderboard if one.chosen)
+    reasons = {
+        "it is a member of the ensemble that the plan asks for": best.name in members,
+        "it gives every row the same answer": best.name == compared.baselines[0],
+        "the request does not allow its learner": best.name not in {one.name for one in allowed},
+        "its final fit would exceed the time or the size that is left": taken.get(best.name, 0.0) > 1,
+    }
+    why = next((reason for reason, holds in reasons.items() if holds), "")
+    is_better = bool(why) and scorer.metric.better(best.score, chosen.score)
+    return f" {best.name} has a better score and is not delivered: {why}." if is_better else ""
 
 
 def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[LeaderboardRow, ...]:

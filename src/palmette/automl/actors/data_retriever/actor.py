@@ -7,6 +7,9 @@ from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
 from palmette.errors import counted, did_you_mean
 
+REMOVED = frozenset({"missing-files", "unreadable-files", "left-aside"})
+"""Repairs that leave out files; the screen names these."""
+
 
 class DataRetrieverInput(Model):
     places: DataSource
@@ -50,7 +53,8 @@ class DataRetriever(Accountable, BaseActor):
         if column is not None and output.rows and not column.distinct:
             message = f"The target {target!r} has no value in any row."
             found.append(Violation(code="target-missing", message=message, subject=target))
-        return verdict("data", found, f"{_size(output)} of {counted(len(output.files), 'file')}")
+        lost = [one.text for one in output.repairs if one.code in REMOVED]
+        return verdict("data", found, ". ".join([f"{_size(output)} of {counted(len(output.files), 'file')}", *lost]))
 
 
 def _size(samples: Samples) -> str:

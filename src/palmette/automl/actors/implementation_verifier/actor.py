@@ -1,7 +1,5 @@
 """The actor `implementation_verifier`: measures what is delivered, once, and judges each constraint of the request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +70,7 @@ class MeasuredQuantity(NamedTuple):
     high: float
 
     @classmethod
-    def exact(cls, value: float, words: str) -> MeasuredQuantity:
+    def exact(cls, value: float, words: str) -> "MeasuredQuantity":
         """A number without a spread."""
         return cls(value, words, value, value)
 

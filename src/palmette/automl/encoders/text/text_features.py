@@ -1,10 +1,8 @@
 """Numeric features of texts and of pairs of texts: statistics, weighted words, main directions, overlap."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -21,7 +19,7 @@ class Words(TransformerMixin, BaseEstimator):
 
     grams: int = 1  # longest sequence of words that is counted
 
-    def fit(self, X: Any, y: Any = None) -> Words:
+    def fit(self, X: Any, y: Any = None) -> Self:
         given = {"max_features": 20_000, "sublinear_tf": True, "token_pattern": r"\w+"}
         self.words_ = TfidfVectorizer(ngram_range=(1, self.grams), **given)
         try:
@@ -38,7 +36,7 @@ class Words(TransformerMixin, BaseEstimator):
 class JoinedTexts(TransformerMixin, BaseEstimator):
     """Joins the texts of several columns (n, m) into one text for each row (n,)."""
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> JoinedTexts:
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         self.columns_ = list(X.columns)
         return self
 
@@ -52,7 +50,7 @@ class TextStatistics(TransformerMixin, BaseEstimator):
 
     STATISTICS = ("words", "characters", "capitals", "digits", "punctuation")
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> TextStatistics:
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         self.columns_ = list(X.columns)
         return self
 
@@ -68,7 +66,7 @@ class TextDirections(TransformerMixin, BaseEstimator):
 
     n_components: int = 30
 
-    def fit(self, X: Any, y: Any = None) -> TextDirections:
+    def fit(self, X: Any, y: Any = None) -> Self:
         self.words_ = Words()
         weights = self.words_.fit_transform(X)
         count = min(self.n_components, *weights.shape)
@@ -100,7 +98,7 @@ class TextOverlap(TransformerMixin, BaseEstimator):
 
     FEATURES = ("cosine", "character_cosine", "shared", "jaccard", "of_first", "of_second", "length_ratio", "same_end")
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> TextOverlap:
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         texts = [*X.iloc[:, 0], *X.iloc[:, 1], "none"]
         self.words_ = TfidfVectorizer(token_pattern=r"\w+", min_df=1).fit(texts)
         self.characters_ = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), max_features=20_000).fit(texts)
@@ -123,7 +121,7 @@ class OneSidedWords(TransformerMixin, BaseEstimator):
 
     max_features: int = 20_000
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> OneSidedWords:
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         self.fit_transform(X)
         return self
 

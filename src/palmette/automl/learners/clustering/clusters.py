@@ -1,11 +1,9 @@
 """Clusters numbered by size, for training rows and new rows."""
 
-from __future__ import annotations
-
 import warnings
 import zlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
@@ -33,7 +31,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     most_rows: int = 5_000  # most rows to divide; the other rows join the clusters of these
     random_state: int = 0  # seed that chooses those rows
 
-    def fit(self, X: Any, y: Any = None) -> NumberedClusters:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Divides the rows.
 
         Raises:
@@ -96,7 +94,7 @@ class RandomClusters(ClusterMixin, BaseEstimator):
     n_clusters: int = 2
     random_state: int = 0
 
-    def fit(self, X: Any, y: Any = None) -> RandomClusters:
+    def fit(self, X: Any, y: Any = None) -> Self:
         self.labels_ = self._drawn(validate_data(self, X, dtype="float64"))
         return self
 

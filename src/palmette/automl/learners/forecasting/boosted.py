@@ -1,9 +1,8 @@
 """Boosted trees on the last values of a series, its calendar and covariates: one model for all steps ahead."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from lightgbm import LGBMRegressor
@@ -31,7 +30,7 @@ class BoostedLags(BaseEstimator):
     def lookback(self) -> int:
         return max(self.lags, *self.seasons, *MEANS)
 
-    def fit(self, series: Sequence[Series], horizon: int) -> BoostedLags:
+    def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.horizon_, self.scales_ = horizon, scales_of(series)
         self.codes_ = {key: code for code, key in enumerate(sorted(self.scales_))}
         contexts, targets = self._windows(series)

@@ -1,10 +1,8 @@
 """Covariates that are known ahead, for methods that forecast a series from its own values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -28,7 +26,7 @@ class WithCovariates(BaseEstimator):
     def lookback(self) -> int:
         return int(self.estimator.lookback)
 
-    def fit(self, series: Sequence[Series], horizon: int) -> WithCovariates:
+    def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.horizon_ = horizon
         self.effects_ = {one.key: self._effects_in(one) for one in series}
         self.estimator_ = clone(self.estimator).fit([self._rest(one) for one in series], horizon)

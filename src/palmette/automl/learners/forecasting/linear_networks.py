@@ -1,10 +1,9 @@
 """Linear networks from the last values of a series to the next ones, in PyTorch (Zeng et al., 2023)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -36,7 +35,7 @@ class LinearNetwork(BaseEstimator):
     def lookback(self) -> int:
         return self.lags
 
-    def fit(self, series: Sequence[Series], horizon: int) -> LinearNetwork:
+    def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.scales_ = scales_of(series)
         windows = windows_of(series, self.lags, horizon, self.most, self.scales_)
         x, y = (torch.as_tensor(part, dtype=torch.float32, device=fastest_device()) for part in windows)

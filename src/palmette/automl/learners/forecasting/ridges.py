@@ -1,9 +1,8 @@
 """Linear forecasts: ridge regressions from the last values of a series to the next ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -26,7 +25,7 @@ class LagRidges(BaseEstimator):
     def lookback(self) -> int:
         return max(self.lags)
 
-    def fit(self, series: Sequence[Series], horizon: int) -> LagRidges:
+    def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.horizon_, self.scales_ = horizon, scales_of(series)
         groups: dict[str, list[Series]] = {}
         for one in series:

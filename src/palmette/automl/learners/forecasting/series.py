@@ -1,7 +1,5 @@
 """Series: rows in any order become regular series without gaps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +17,7 @@ class Series:
     known: np.ndarray  # (steps + horizon, k): calendar, and covariates known ahead
     past: np.ndarray  # (steps, p): covariates known up to the last step
 
-    def until(self, end: int, horizon: int) -> Series:
+    def until(self, end: int, horizon: int) -> "Series":
         """Returns what is known after `end` steps."""
         return Series(self.key, self.values[:end], self.known[: end + horizon], self.past[:end])
 

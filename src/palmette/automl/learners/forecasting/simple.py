@@ -1,7 +1,5 @@
 """Simple forecasts: the last season again, the theta method, and means of several forecasts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -90,7 +88,7 @@ class WeightedForecasts(BaseEstimator):
     def lookback(self) -> int:
         return max(one.lookback for _, one in self.members)
 
-    def fit(self, series: Sequence[Series], horizon: int) -> WeightedForecasts:
+    def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.fitted_ = [clone(one).fit(series, horizon) for _, one in self.members]
         return self
 
@@ -109,7 +107,7 @@ class LogScale(BaseEstimator):
     def lookback(self) -> int:
         return self.estimator.lookback
 
-    def fit(self, series: Sequence[Series], horizon: int) -> LogScale:
+    def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.least_ = min(float(one.values.min()) for one in series) / 2
         self.estimator_ = clone(self.estimator).fit(self._logs(series), horizon)
         return self

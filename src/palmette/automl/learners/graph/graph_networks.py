@@ -1,12 +1,10 @@
 """Neural networks on a whole graph as scikit-learn estimators, in PyTorch."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -81,7 +79,7 @@ class GraphNetworkClassifier(NodeModel, ProbabilityClassifier, BaseEstimator):
     weight_decay: float = 5e-4  # L2 penalty
     random_state: int = 0
 
-    def fit(self, X: Nodes, y: Any, monitor: Callable[[], bool] | None = None) -> GraphNetworkClassifier:
+    def fit(self, X: Nodes, y: Any, monitor: Callable[[], bool] | None = None) -> Self:
         """Fits; `monitor` is called after each step and ends training if it returns True."""
         self.classes_, target = np.unique(y, return_inverse=True)
         device = "cuda" if fastest_device() == "cuda" else "cpu"  # others lack sparse matrices

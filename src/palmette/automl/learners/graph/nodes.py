@@ -4,14 +4,12 @@ A model is fitted on the whole graph, in which some nodes have a known class. A 
 receives values from its neighbours and sends none, so its prediction depends on that row and the graph alone.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -32,13 +30,13 @@ class Nodes:
         graph: The m nodes that new nodes are linked to; None if these are the nodes of the graph.
     """
 
-    def __init__(self, rows: Any, links: Any, places: np.ndarray, graph: Nodes | None = None) -> None:
+    def __init__(self, rows: Any, links: Any, places: np.ndarray, graph: "Nodes | None" = None) -> None:
         self.rows, self.links, self.places, self.graph = rows, links, places, graph
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def __getitem__(self, chosen: Any) -> Nodes:
+    def __getitem__(self, chosen: Any) -> "Nodes":
         return Nodes(self.rows, self.links, self.places[chosen], self.graph)
 
     @property
@@ -65,7 +63,7 @@ class Nodes:
         return (self.scale @ (self.links + sparse.eye_array(self.links.shape[0])) @ self.scale).tocsr()
 
     @property
-    def joined(self) -> Nodes:
+    def joined(self) -> "Nodes":
         """New nodes as nodes of one graph with the others, to which they send nothing."""
         assert self.graph
         rows = sparse.vstack([self.graph.rows, self.rows], format="csr")
@@ -163,7 +161,7 @@ class NodeFeatures(NodeModel, BaseEstimator):
     graph: bool = False  # whether to return the features of all nodes, for models that look at neighbours
     hops: int = 0  # of the features of the selected nodes: how many times they are averaged over neighbours
 
-    def fit(self, X: Nodes, y: Any = None) -> NodeFeatures:
+    def fit(self, X: Nodes, y: Any = None) -> Self:
         self.fit_transform(X, y)
         return self
 
@@ -244,7 +242,7 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
 class GraphClassifier(ProbabilityClassifier, _OnGraph):
     """Classifies the nodes of a graph; rows to fit have a missing target if the class is unknown."""
 
-    def fit(self, X: pd.DataFrame, y: Any) -> GraphClassifier:
+    def fit(self, X: pd.DataFrame, y: Any) -> Self:
         target = np.asarray(y, dtype=object)
         known = np.flatnonzero(~pd.isna(target))
         nodes = self._kept(X, known)
@@ -259,7 +257,7 @@ class GraphClassifier(ProbabilityClassifier, _OnGraph):
 class GraphTransformer(TransformerMixin, _OnGraph):
     """Computes features of the nodes of a graph."""
 
-    def fit(self, X: pd.DataFrame, y: Any = None) -> GraphTransformer:
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         self.fit_transform(X)
         return self
 
@@ -278,7 +276,7 @@ class PropagatedClassifier(NodeModel, ProbabilityClassifier, MetaEstimatorMixin,
     estimator: Any  # a classifier of the averaged features
     hops: Sequence[int] = (2,)  # how many times to average; the features of several counts are concatenated
 
-    def fit(self, X: Nodes, y: Any) -> PropagatedClassifier:
+    def fit(self, X: Nodes, y: Any) -> Self:
         self.estimator_ = clone(self.estimator).fit(averaged(X.rows, X.averaging, self.hops)[X.places], y)
         self.classes_ = self.estimator_.classes_
         return self
@@ -299,7 +297,7 @@ class SmoothedClassifier(PropagatedClassifier):
     steps: int = 10  # how many times to average the probabilities
     share: float = 0.85  # weight of the neighbours; the rest is the node's own
 
-    def fit(self, X: Nodes, y: Any) -> SmoothedClassifier:
+    def fit(self, X: Nodes, y: Any) -> Self:
         super().fit(X, y)
         self.known_ = X.places, (np.asarray(y)[:, None] == self.classes_[None, :]).astype(float)
         return self

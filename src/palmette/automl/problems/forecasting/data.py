@@ -9,7 +9,7 @@ from palmette.automl.candidates import SeriesUse
 from palmette.automl.learners.forecasting.series import SeriesColumns, by_series, filled, regular, regular_tables
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.task_spec.spec import Forecast
-from palmette.errors import UserError
+from palmette.errors import UserError, counted
 
 FEWEST = 3  # fewest horizons in a series: to train, to validate and to hold out
 SHARE = 0.05  # share of a series that is the horizon if neither the request nor a season gives one
@@ -74,11 +74,11 @@ def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
         repeated += int(stamps.notna().sum()) - distinct
         gaps += max(len(table) - distinct, 0)
     if missing:
-        found.append(f"{missing} rows without a time stamp are left out.")
+        found.append(f"{counted(missing, 'row')} without a time stamp: left out.")
     if repeated:
-        found.append(f"{repeated} rows repeat a time stamp; their values are averaged.")
+        found.append(f"{counted(repeated, 'row')} with a repeated time stamp: the values are averaged.")
     if gaps:
-        found.append(f"{gaps} steps have no row; they are filled with the value before.")
+        found.append(f"{counted(gaps, 'step')} without a row: filled with the value before.")
     return tuple(found)
 
 

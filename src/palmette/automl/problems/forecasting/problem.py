@@ -13,11 +13,11 @@ from palmette.automl.artefacts import Score
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
 from palmette.automl.kinds import UNUSABLE, Kind
-from palmette.automl.learners.forecasting.series import SeriesColumns
+from palmette.automl.learners.forecasting.series import SeriesColumns, regular_tables
 from palmette.automl.measure import METRICS, Floats, Metric, Predictions, SupervisedScorer, Task, difference
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import read_use, repairs_of
-from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_error
+from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_errors
 from palmette.automl.problems.problem import (
     FIRST_ROWS,
     DrawnForecast,
@@ -82,6 +82,7 @@ class Forecasting(Problem):
     draws_rows: ClassVar[bool] = False
     templates: ClassVar[Path | None] = package.TEMPLATES
     together: ClassVar[str] = "history"
+    no_onnx: ClassVar[str] = "each prediction depends on a history of rows"
 
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> str:  # noqa: ARG004 - as in every problem
@@ -196,11 +197,8 @@ class Forecasting(Problem):
         rows, use = splits.train, self.use
         places, folds = RowPositions.of(rows, use), self.folds(splits)
         truth = rows[list(use.targets)].to_numpy(float, na_value=np.nan)
-        scales = np.full(truth.shape, np.nan)
-        for number in range(len(places.lengths)):
-            mine = places.series == number
-            for place, target in enumerate(use.targets):
-                scales[mine, place] = naive_error(rows.loc[mine, target], use.season)
+        errors = naive_errors(regular_tables(rows, use.series, use.time, use.frequency), use)
+        scales = np.array(list(errors.values()))[places.series]
         truth[folds < 0] = np.nan
         units = folds * (1 + max(places.lengths)) + places.step // use.horizon
         return ForecastScorer(self.metric, truth, scales, units)

@@ -1,7 +1,5 @@
 """Hold-out, folds and origins of forecasts, in whole horizons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +31,7 @@ class RowPositions:
     lengths: tuple[int, ...]  # number of steps by series
 
     @classmethod
-    def of(cls, rows: pd.DataFrame, use: SeriesUse) -> RowPositions:
+    def of(cls, rows: pd.DataFrame, use: SeriesUse) -> "RowPositions":
         series, step = np.zeros(len(rows), dtype=np.int64), np.full(len(rows), -1, dtype=np.int64)
         numbered = rows.reset_index(drop=True)
         lengths = []
@@ -162,10 +160,7 @@ class HoldoutWindows:
     @cached_property
     def scales(self) -> Floats:
         """(m,): the training error of the seasonal naive forecast, for the series and target of each value."""
-        known = {
-            name: [naive_error(self.tables[name][target].iloc[:start], self.use.season) for target in self.use.targets]
-            for name, start in self.starts.items()
-        }
+        known = naive_errors({name: self.tables[name].iloc[:start] for name, start in self.starts.items()}, self.use)
         return np.concatenate([*(np.tile(known[one.name], self.use.horizon) for one in self.windows), np.zeros(0)])
 
     def _regular(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -186,9 +181,14 @@ class HoldoutWindows:
         return rows.reset_index(drop=True)
 
 
+def naive_errors(tables: Mapping[str, pd.DataFrame], use: SeriesUse) -> dict[str, list[float]]:
+    """Returns the `naive_error` of each target by series, of regular rows."""
+    return {name: [naive_error(table[one], use.season) for one in use.targets] for name, table in tables.items()}
+
+
 def naive_error(values: pd.Series, season: int) -> float:
     """Returns the mean absolute difference of values a season apart; of neighbours if the series is too short."""
     numbers = filled(values)
     lag = season if len(numbers) > season else 1
     error = float(np.abs(numbers[lag:] - numbers[:-lag]).mean()) if len(numbers) > lag else 0.0
-    return max(error, 1e-3 * float(np.abs(numbers).mean()), 1e-12)
+    return max(error, 1e-3 * float(np.abs(numbers).mean()) if len(numbers) else 0.0, 1e-12)

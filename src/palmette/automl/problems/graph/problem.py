@@ -42,6 +42,7 @@ class OfNodes(Problem):
 
     needs: ClassVar[frozenset[Kind]] = frozenset({"node", "edges"})
     sees_all_rows: ClassVar[bool] = True
+    no_onnx: ClassVar[str] = "each prediction depends on the whole graph"
 
     @staticmethod
     def apart(tables: Sequence[Raw], repairs: Repairs) -> tuple[Sequence[Raw], Any]:
