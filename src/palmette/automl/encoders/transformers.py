@@ -103,9 +103,9 @@ class SquashingScaler(RobustScaler):
     bound = 3.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        super().fit(X)
+        scale = super().fit(X).scale_
         low, first, third, high = np.percentile(np.asarray(X, dtype="float64"), [0, 25, 75, 100], axis=0)
-        self.scale_ = np.where((first == third) & (low < high), (high - low) / 2, self.scale_)
+        self.scale_ = np.where((first == third) & (low < high), (high - low) / 2, scale)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
