@@ -210,6 +210,7 @@ class TestCase(Model):
     given: dict[str, tuple[dict[str, Any], ...]]
     """By table: rows of JSON values (see `palmette.features.frame_json` for each type)."""
     expect: tuple[dict[str, Any], ...]
+    """By row: the values that it specifies, and its keys."""
     example: bool = False
     """Whether it is one of the specification's own examples."""
     partial: bool = False

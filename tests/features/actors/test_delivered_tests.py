@@ -141,4 +141,4 @@ def test_they_pass_on_the_script_and_fail_on_a_sabotaged_one(harness: ConnectHar
     )
     assert results["right"].ok, results["right"]
     assert results["stand-in"].ok, results["stand-in"]
-    assert [*results["broken"].failed] == ["test_examples_2[two_users_2]"]
+    assert [*results["broken"].failed] == ["test_partial_cases[two_users_2]"]

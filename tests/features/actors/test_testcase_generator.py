@@ -15,7 +15,7 @@ from palmette.features.actors.testcase_generator.changes import expression_chang
 from palmette.features.actors.testcase_generator.cover import cover
 from palmette.features.actors.testcase_generator.deviations import deviants
 from palmette.features.actors.testcase_generator.offline import CaseSelector
-from palmette.features.artefacts import Conventions, FunctionShape, Parameter, RunRequest, TestCases
+from palmette.features.artefacts import Conventions, FunctionShape, Parameter, RunRequest, TestCase, TestCases
 from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
@@ -70,8 +70,23 @@ def test_the_cases_meet_the_criterion() -> None:
     assert 1 <= len(CASES.cases) <= 10
 
 
+def test_a_case_states_only_the_features_that_it_is_about() -> None:
+    features = {feature.name for feature in VIEW.features}
+    stated = [features & row.keys() for case in CASES.cases for row in case.expect]
+    assert set().union(*stated) == features
+    assert sum(map(len, stated)) < len(features) * len(stated) / 2
+
+
+def without_features(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:
+    """The cases, which expect the right rows and no values."""
+    rows = [[{key: row[key] for key in VIEW.identity} for row in case.expect] for case in cases]
+    return tuple(case.model_copy(update={"expect": tuple(each)}) for case, each in zip(cases, rows, strict=True))
+
+
 @pytest.mark.parametrize(("change", "code"), [
     (lambda cases: cases[:1], "boundary-not-covered"),
+    (without_features, "boundary-not-covered"),
+    (without_features, "feature-not-covered"),
     (lambda cases: (), "case-count"),
     (lambda cases: (cases[0].model_copy(update={"expect": ()}), *cases[1:]), "wrong-expectation"),
 ])  # fmt: skip

@@ -52,12 +52,13 @@ class Fixture:
         values, later = {**self.values[table.name], **changed}, self.later.get(table.name)
         return self.factory.usual_rows(table, entity, values, None if later is None else {**later, **changed}, cutoff)
 
-    def contrast(self, table: Table) -> Values:
-        """The values, with a different one in every column whose pool has another."""
+    def contrast(self, table: Table, number: int = 0) -> Values:
+        """The values, with the `number`-th other one in every column whose pool has another."""
         changed = dict(self.values[table.name])
         for column in self.factory.free(table):
             pool = self.factory.value_pools[table.name, column.name]
-            changed[column.name] = next((each for each in pool if each != changed[column.name]), changed[column.name])
+            if others := [each for each in pool if each != changed[column.name]]:
+                changed[column.name] = others[number % len(others)]
         return changed
 
     def varied(self, table: Table, number: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from palmette.features.frames.fixtures import Fixture, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN
-from palmette.features.frames.row_factory import EntityNumbers, Event, Row, Values
+from palmette.features.frames.row_factory import EntityNumbers, Event, Row
 from palmette.features.frames.test_scenarios import DAY, HOUR, relevant
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate
@@ -119,11 +119,10 @@ def members(builder: ScenarioBuilder) -> None:
 
 def _overtaken(builder: ScenarioBuilder, table: Table, what: str, moment: datetime) -> None:
     """Adds an old state that becomes available only after a newer one."""
-    factory, entity = builder.factory, builder.entity()
-    old, new = _two(builder, table, entity)
+    factory, fixture, entity = builder.factory, builder.fixtures[0], builder.entity()
     rows = [
-        factory.row(table, entity, old, moment - 10 * DAY, available=moment - DAY),
-        factory.row(table, entity, new, moment - 5 * DAY),
+        factory.row(table, entity, fixture.values[table.name], moment - 10 * DAY, available=moment - DAY),
+        factory.row(table, entity, fixture.contrast(table, entity.number), moment - 5 * DAY),
     ]
     note = f"an older state known after a newer one, before the {what}"
     builder.case(builder.fixtures[0], table, entity, rows, (f"states_of_{table.name}", note))
@@ -150,21 +149,11 @@ def _successive(
     begins: tuple[datetime, datetime],
     end: datetime | None,
 ) -> list[Row]:
-    first, second = _two(builder, table, entity)
+    row, fixture = builder.factory.row, builder.fixtures[0]
     return [
-        builder.factory.row(table, entity, first, begins[0], until=begins[1]),
-        builder.factory.row(table, entity, second, begins[1], until=end),
+        row(table, entity, fixture.values[table.name], begins[0], until=begins[1]),
+        row(table, entity, fixture.contrast(table, entity.number), begins[1], until=end),
     ]
-
-
-def _two(builder: ScenarioBuilder, table: Table, entity: EntityNumbers) -> tuple[Values, Values]:
-    """Two sets of values that differ in every column that has another value."""
-    factory, first = builder.factory, builder.fixtures[0].values[table.name]
-    second = dict(first)
-    for column in factory.free(table):
-        others = [value for value in factory.value_pools[table.name, column.name] if value != first[column.name]]
-        second[column.name] = others[entity.number % len(others)] if others else first[column.name]
-    return first, second
 
 
 def thresholds(builder: ScenarioBuilder) -> None:

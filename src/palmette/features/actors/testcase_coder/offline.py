@@ -15,6 +15,7 @@ from palmette.features.actors.testcase_coder.literals import UNITS, literal, sch
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.frames.keys import ColumnRef, links_of
+from palmette.features.oracle.states import sort_key
 from palmette.features.pyspark.io import needed_columns
 from palmette.features.signature import BoundParameter, shape_of, signature
 from palmette.features.spec.view import Schema, View
@@ -39,28 +40,26 @@ class PytestWriter:
         """The unformatted source of the test file; `module` is the import name of the script."""
         owner = self.conventions.owner or shape_of(self.conventions, "build").name
         imports = ["from pyspark.testing import assertDataFrameEqual", "", f"from {module} import {owner}"]
-        groups: dict[tuple[str, ...], list[TestCase]] = defaultdict(list)
+        groups: dict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
         for case in self.cases.cases:
-            kind = "EXAMPLES" if case.example else "CASES"
-            groups[(kind, self._schema_text(case), *self.assertion(case, self._as_of_text(case)))].append(case)
-        tests: dict[str, dict[str, Any]] = {}
-        for (kind, schema, *lines), cases in groups.items():
-            name = f"{kind}_{len(tests) + 1}" if kind in tests else kind
-            tests[name] = {"name": name, "schema": schema, "lines": lines, "cases": list(map(self._entry, cases))}
+            groups[tuple(self._identifying(case))].append(self._entry(case))
         return rendered(
             _TESTS,
             view=self.view.name,
             helpers=self.helpers("\n".join([*imports, *self.conventions.instance_imports])),
-            tests=list(tests.values()),
+            groups=groups,
+            call=self._call,
+            identity=self.view.identity,
             spark=fixture_of(self.conventions),
             width=self.conventions.line_length - len("    # "),
         )
 
     def _entry(self, case: TestCase) -> dict[str, str]:
         """The parts of a case in the file, and why it is there if its name does not tell."""
-        told = case.example or re.sub(r"\W+", "_", case.why.lower()).strip("_") == case.name
+        told = re.sub(r"_\d+$", "", case.name) in re.sub(r"\W+", "_", case.why.lower())
         why = "" if told else " ".join(case.why.split())
-        return {"name": case.name, "why": why, "given": self._given(case), "expected": self._expected(case)}
+        entry = {"as_of": self._as_of_text(case), "given": self._given(case), "expected": self._expected(case)}
+        return {"name": case.name, "why": why, **entry}
 
     def helpers(self, imports: str = "") -> str:
         """Imports, constants and functions that build the data frames; a formatter removes unused imports."""
@@ -121,16 +120,21 @@ class PytestWriter:
     def _bound(self) -> list[BoundParameter]:
         return list(signature(self.view, self.conventions, "build"))
 
-    def assertion(self, case: TestCase, as_of: str = "as_of") -> list[str]:
+    def assertion(self, case: TestCase) -> list[str]:
         """The lines of a test that call the function on the inputs and compare the columns that the case specifies."""
-        given = [_argument(self.view, each, fixture_of(self.conventions), as_of) for each in self._bound]
-        columns = self._compared(case)
-        actual = "actual" if columns == self.view.output else "actual.select(expected.columns)"
-        lines = [f"actual = {_called(self.conventions)}({', '.join(filter(None, given))})"]
-        if case.partial:
-            keys = [name for name in self.view.identity if name in columns]
+        lines = [f"actual = {self._call('as_of')}"]
+        if keys := self._identifying(case):
             lines.append(f'actual = actual.join(expected, on={keys!r}, how="left_semi")')
+        actual = "actual" if self._compared(case) == self.view.output else "actual.select(expected.columns)"
         return [*lines, f"assertDataFrameEqual({actual}, expected)"]
+
+    def _call(self, as_of: str) -> str:
+        given = [_argument(self.view, each, fixture_of(self.conventions), as_of) for each in self._bound]
+        return f"{_called(self.conventions)}({', '.join(filter(None, given))})"
+
+    def _identifying(self, case: TestCase) -> list[str]:
+        """The keys of the rows that the case specifies; none if it specifies all rows."""
+        return [name for name in self.view.identity if case.partial and name in self._compared(case)]
 
     @cached_property
     def as_of(self) -> datetime | None:
@@ -159,24 +163,32 @@ class PytestWriter:
 
     @cached_property
     def usual(self) -> dict[str, dict[str, str]]:
-        """By table, and for the output: the most frequent value of each column as source, if it is not null."""
+        """By table, and for the output: the most frequent value of each column as source, if it is not null.
+
+        Of the output, only columns that every expected row states have one, null included.
+        """
         counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for case in self._usual_cases:
             for name, rows in {**inputs_of(self.view, case), _OUTPUT: case.expect}.items():
                 for column, text in (cell for row in rows for cell in self._cells(name, row, case).items()):
                     counts[name, column][text] += 1
+        stated = [row.keys() for case in self.cases.cases for row in case.expect]
         found: dict[str, dict[str, str]] = defaultdict(dict)
         for (name, column), texts in counts.items():
             text = max(texts, key=texts.__getitem__)
-            if text != "None" and column not in follows(self.view) and column != self._numbered.get(name):
+            is_told = text == "None" or column in follows(self.view) or column == self._numbered.get(name)
+            if all(column in row for row in stated) if name == _OUTPUT else not is_told:
                 found[name][column] = text
         return found
 
     def _cells(self, name: str, row: Mapping[str, Any], case: TestCase) -> dict[str, str]:
         """The values of a row as source; columns that follow from its time are left out."""
-        schema = self.view.output if name == _OUTPUT else table_schema(self.view, name)
-        known = {} if name == _OUTPUT else follows(self.view)
-        values = decode_row(schema, {column: row.get(column) for column in schema})
+        if name == _OUTPUT:
+            found, known = decode_row(self.view.output, row), dict[str, str]()
+            values = {column: value for column, value in found.items() if column in row}
+        else:
+            schema, known = table_schema(self.view, name), follows(self.view)
+            values = decode_row(schema, {column: row.get(column) for column in schema})
         times = self._times(case)
         return {
             column: literal(value, times)
@@ -196,17 +208,21 @@ class PytestWriter:
         return f"[{', '.join(calls)}]"
 
     def _expected(self, case: TestCase) -> str:
-        return f"[{', '.join(self._calls(case, _OUTPUT, case.expect))}]"
+        """The expected rows in the order of their keys."""
+        keys = [name for name in self.view.identity if name in self._compared(case)]
+        rows = sorted(case.expect, key=lambda row: sort_key(map(decode_row(self.view.output, row).get, keys)))
+        return f"[{', '.join(self._calls(case, _OUTPUT, rows))}]"
 
     def _calls(self, case: TestCase, name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         """Calls that make rows, without what is usual and without numbers that are their positions."""
         usual, number = self.usual.get(name, {}), self._numbered.get(name)
+        otherwise = "" if name == _OUTPUT else "None"
         usual = {**dict.fromkeys(() if name == _OUTPUT else follows(self.view), ""), **usual}
         for position, row in enumerate(rows, 1):
             stated = {
                 column: text
                 for column, text in self._cells(name, row, case).items()
-                if text != (str(position) if column == number else usual.get(column, "None"))
+                if text != (str(position) if column == number else usual.get(column, otherwise))
             }
             yield f"{self._factory(name)}({', '.join(_keywords(stated))})"
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -24,7 +24,7 @@ from palmette.features.actors.testcase_generator.recipe import recipe
 from palmette.features.actors.testcase_generator.rows import Row, completed
 from palmette.features.artefacts import RunRequest, TestCase, TestCases
 from palmette.features.checks.mutation import output_change
-from palmette.features.frame_json import encode, encode_row, timestamp_of
+from palmette.features.frame_json import encode_row, timestamp_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
@@ -189,7 +189,7 @@ class TestcaseGenerator(Agent):
             for other in self.suite().deviants
             if other.is_boundary and other.what in possible - detected
         ]
-        violations += self._features(output, possible)
+        violations += self._features(possible - detected)
         known = {other.what for other in self.suite().deviants} & possible
         detail = f"{len(detected & known)} of {len(known)} misreadings of the specification are detected"
         if silent := self._features_without_values(output):
@@ -218,26 +218,27 @@ class TestcaseGenerator(Agent):
                 message = f"Case {case.name!r} cannot be computed: {error}."
                 yield Violation(code="case-not-computable", subject=case.name, message=message)
                 continue
-            rows = [encode_row(computed.schema, row) for row in computed.rows]
-            if sorted(map(repr, rows)) != sorted(repr(dict(row)) for row in case.expect):
+            rows = sorted((encode_row(computed.schema, row) for row in computed.rows), key=self._identity)
+            stated = sorted(case.expect, key=self._identity)
+            compared = [{name: row[name] for name in each} for row, each in zip(rows, stated, strict=False)]
+            if len(rows) != len(stated) or compared != stated:
                 message = f"Case {case.name!r} expects other rows than the specification demands."
                 evidence = repr(rows)[:2000]
                 yield Violation(code="wrong-expectation", subject=case.name, evidence=evidence, message=message)
+
+    def _identity(self, row: Row) -> str:
+        return repr([row.get(name) for name in self.view.identity])
 
     def _features_without_values(self, output: TestCases) -> list[str]:
         """Features without an expected value in any case, because the oracle does not cover them."""
         named = {name for case in output.cases for row in case.expect for name in row}
         return [name for name in self.view.output if named and name not in named]
 
-    def _features(self, output: TestCases, possible: frozenset[str]) -> Iterator[Violation]:
+    def _features(self, missing: Collection[str]) -> Iterator[Violation]:
         for feature in self.view.features:
-            values = [row[feature.name] for case in output.cases for row in case.expect if feature.name in row]
-            default = None if feature.default is None else encode(feature.dtype, feature.default)
-            seen = {"default" if value in (None, default) else "value" for value in values}
-            for kind in ("value", "default"):
-                if kind not in seen and f"{kind} of {feature.name}" in possible:
-                    message = f"No case gives {feature.name!r} a {kind}."
-                    yield Violation(code="feature-not-covered", subject=feature.name, message=message)
+            for kind in (kind for kind in ("value", "default") if f"{kind} of {feature.name}" in missing):
+                message = f"No case gives {feature.name!r} a {kind}."
+                yield Violation(code="feature-not-covered", subject=feature.name, message=message)
 
     def implicated(self, violation: Violation, output: TestCases) -> str | None:
         if violation.code == SURVIVED:

@@ -50,6 +50,8 @@ class CaseInputs(NamedTuple):
 
 Key = tuple[object, ...]
 """Identifies a row: its grain, then its cut-off if the output shows it."""
+Place = tuple[Key, str]
+"""A row and the feature that differs in it; the feature is empty if the row is missing or surplus."""
 
 
 def key_of(view: View, row: Mapping[str, object]) -> Key:
@@ -73,11 +75,11 @@ def _of_scenario(
     except (NotCovered, WouldFail):
         return
     names = [feature.name for feature in view.features]
-    order_dependent = {key[:-1] for other in right.nudged() for key in different(view, right, other, names)}
+    order_dependent = {key[:-1] for other in right.nudged() for key, _ in different(view, right, other, names)}
     detects = feature_values(view, right)
     shared = ReferenceCache(scenario.frames)
     for other in others:
-        for key in differing(view, other, inputs, right, shared):
+        for key, _ in differing(view, other, inputs, right, shared):
             detects.setdefault(key, set()).add(other.what)
     for part in builder.parts:
         own = _entities(factory, part)
@@ -88,8 +90,8 @@ def _of_scenario(
 
 def differing(
     view: View, other: DeviatingView, inputs: CaseInputs, right: Frame, shared: ReferenceCache | None = None
-) -> set[Key]:
-    """Keys of the rows that differ for a deviating view; empty if its output cannot be compared."""
+) -> set[Place]:
+    """Where the output of a deviating view differs; empty if it cannot be compared."""
     wrong = other.output(inputs.frames, inputs.as_of, right, shared)
     return set() if wrong is None else different(view, right, wrong, other.features)
 
@@ -106,15 +108,18 @@ def feature_values(view: View, output: Frame) -> dict[Key, set[str]]:
     return found
 
 
-def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> set[Key]:
-    """Keys of the rows that differ in any of these features."""
+def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> set[Place]:
+    """Where two outputs differ in the rows or in any of these features."""
     mine, theirs = _by_key(view, right), _by_key(view, wrong)
     compared = [name for name in names if name in right.schema and name in wrong.schema]
-    return {
-        key
-        for key in mine.keys() | theirs.keys()
-        if not _same_rows(right, mine.get(key, []), theirs.get(key, []), compared)
-    }
+    found: set[Place] = set()
+    for key in mine.keys() | theirs.keys():
+        ones, others = mine.get(key, []), theirs.get(key, [])
+        if len(ones) != len(others):
+            found.add((key, ""))
+        for one, other in zip(ones, others, strict=False):
+            found |= {(key, name) for name in compared if not alike(right.schema[name], one[name], other[name])}
+    return found
 
 
 def _by_key(view: View, frame: Frame) -> dict[Key, list[Mapping[str, object]]]:
@@ -124,36 +129,14 @@ def _by_key(view: View, frame: Frame) -> dict[Key, list[Mapping[str, object]]]:
     return found
 
 
-def _same_rows(
-    frame: Frame,
-    one: Sequence[Mapping[str, object]],
-    other: Sequence[Mapping[str, object]],
-    names: Sequence[str],
-) -> bool:
-    return len(one) == len(other) and all(
-        alike(frame.schema[name], mine[name], theirs[name])
-        for mine, theirs in zip(one, other, strict=True)
-        for name in names
-    )
-
-
 def _entities(factory: RowFactory, part: EntityRows) -> set[Key]:
     """The grain of every row of the part. If no table has all keys, all combinations of the keys found."""
     found = set()
     values: dict[str, dict[object, None]] = {key: {} for key in factory.view.grain}
     for name, rows in part.rows.items():
-        columns = [
-            next(
-                (
-                    column.name
-                    for column in factory.view.tables[name].columns
-                    if factory.keys.link(factory.view.tables[name], column.name)
-                    == factory.keys.links[ColumnRef(GRAIN, key)]
-                ),
-                None,
-            )
-            for key in factory.view.grain
-        ]
+        table = factory.view.tables[name]
+        linked = {factory.keys.link(table, column.name): column.name for column in reversed(table.columns)}
+        columns = [linked.get(factory.keys.links[ColumnRef(GRAIN, key)]) for key in factory.view.grain]
         if None not in columns:
             found |= {sort_key([row[column] for column in columns if column]) for row in rows}
         for key, column in zip(factory.view.grain, columns, strict=True):
@@ -161,14 +144,19 @@ def _entities(factory: RowFactory, part: EntityRows) -> set[Key]:
     return found or {sort_key(each) for each in product(*values.values())}
 
 
-def cover(found: Sequence[CaseCandidate], survivors: Iterable[str] = ()) -> list[CaseCandidate]:
+def cover(
+    found: Sequence[CaseCandidate], survivors: Iterable[str] = (), known: Iterable[str] = ()
+) -> list[CaseCandidate]:
     """Chooses few candidates that together detect everything; `survivors` must be detected several times.
+
+    Other cases detect what is `known` already.
 
     Each chosen candidate keeps only the deviations that it was chosen for.
     """
     weak = tuple(survivors)
     everything = frozenset[str]().union(*(candidate.detects for candidate in found))
     wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything})
+    wanted.subtract(known)
     chosen: list[CaseCandidate] = []
     left = list(found)
     while left and +wanted:

@@ -17,7 +17,7 @@ from palmette.features.actors.testcase_generator.changes import (
     expression_changes,
     step_changes,
 )
-from palmette.features.actors.testcase_generator.time_misreadings import AGES, READINGS, STATES, beside
+from palmette.features.actors.testcase_generator.time_misreadings import AGES, READINGS, STATES, beside, known_then
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import Reference, ReferenceCache
@@ -126,8 +126,11 @@ def _times(view: View) -> Iterator[DeviatingView]:
                 )
     for what, other, is_boundary in _clocks(view):
         yield DeviatingView(what, everything, other, moves_rows=False, is_boundary=is_boundary)
-    for table in view.tables.values():
-        if table.kind == "snapshot" and table.available_time is not None:
+    for table in (table for table in view.tables.values() if table.available_time is not None):
+        what = f"{table.name}: rows known exactly at the cut-off count"
+        late = known_then(table.name)
+        yield DeviatingView(what, everything, view, late, moves_rows=False, is_listed=False)
+        if table.kind == "snapshot":
             known = table.model_copy(update={"event_time": table.available_time, "available_time": None})
             other = view.with_tables({**view.tables, table.name: known})
             what = f"{table.name}: the state that was known last"

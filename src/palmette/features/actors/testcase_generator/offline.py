@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -12,10 +12,12 @@ from palmette.features.actors.testcase_generator.cover import (
     FEATURE_VALUES,
     CaseCandidate,
     CaseInputs,
+    Key,
     candidates,
     cover,
     differing,
     feature_values,
+    key_of,
 )
 from palmette.features.actors.testcase_generator.deviations import DeviatingView, deviants
 from palmette.features.artefacts import TestCase
@@ -25,6 +27,7 @@ from palmette.features.frames.row_factory import Row, RowFactory
 from palmette.features.frames.scenarios import NamedScenario, named_scenarios
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
+from palmette.features.oracle.states import sort_key
 from palmette.features.spec.fsc import UnitTest
 from palmette.features.spec.lints import is_midnight
 from palmette.features.spec.run import YEARS
@@ -81,33 +84,71 @@ class CaseSelector:
         """All deviations that some candidate detects."""
         return frozenset[str]().union(*(candidate.detects for candidate in self.candidates))
 
-    def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
+    def cases(self, survivors: Collection[str] = ()) -> list[TestCase]:
         """The author's examples, and at most `MOST` cases for the deviations that they do not detect."""
+        given = examples(self.view)
+        chosen = cover(self.candidates, survivors, self.detected(given))
         order = {id(candidate.part): number for number, candidate in enumerate(self.candidates)}
-        chosen = sorted(cover(self.candidates, survivors), key=lambda candidate: order[id(candidate.part)])
-        return renamed([*examples(self.view), *map(self._case, _grouped(chosen, MOST))])
+        groups = _grouped(sorted(chosen, key=lambda candidate: order[id(candidate.part)]), MOST)
+        return renamed([*given, *self._stating(list(map(self._case, groups)), groups, survivors)])
 
     def _case(self, group: Sequence[CaseCandidate]) -> TestCase:
         """The situations of a group as one case, with the smallest keys if it then still detects the same."""
         trimmed, cutoff = [self.trimmed(candidate) for candidate in group], group[0].cutoff
         rows = {name: [row for each in trimmed for row in each.get(name, ())] for name in self.view.tables}
         inputs = self._inputs(rows, cutoff)
-        fewer = self._inputs(self.factory.keys.renumbered(rows, self.view.tables.values()), cutoff)
-        detects = frozenset[str]().union(*(candidate.detects for candidate in group))
+        numbered = self.factory.keys.renumbered(rows, self.view.tables.values())
+        for name, each in numbered.items():
+            keys = self.view.tables[name].keys
+            each.sort(key=lambda row: sort_key(map(row.get, keys)))
+        fewer = self._inputs(numbered, cutoff)
         notes = list(dict.fromkeys(candidate.part.note for candidate in group))
         name = group[0].part.theme if len(notes) > 1 else _slug(notes[0])
-        return case_of(self.view, name, _sentence(notes), fewer if self._detects(fewer, detects) else inputs)
+        return case_of(self.view, name, _sentence(notes), fewer if self._detects(fewer, _purpose(group)) else inputs)
+
+    def _stating(
+        self, cases: Sequence[TestCase], groups: Sequence[Sequence[CaseCandidate]], survivors: Collection[str]
+    ) -> list[TestCase]:
+        """The cases, which expect of each row the survivors, and few features in which the deviations show."""
+        shown: dict[str, set[tuple[int, Key, str]]] = defaultdict(set)
+        wanted = _purpose(candidate for group in groups for candidate in group)
+        for number, (case, group) in enumerate(zip(cases, groups, strict=True)):
+            inputs, purpose = situation(self.view, case), _purpose(group)
+            right = expected(self.view, *inputs)
+            for other in (other for other in self.deviants if other.what in purpose):
+                shown[other.what] |= {(number, *place) for place in differing(self.view, other, inputs, right)}
+            for key, texts in feature_values(self.view, right).items():
+                for text in texts & wanted:
+                    shown[text].add((number, key, text.partition(" of ")[2]))
+        stated: set[tuple[int, Key, str]] = set()
+        for found in sorted(shown.values(), key=lambda found: (len(found), sorted(found))):
+            if found and not stated & found and all(name for *_, name in found):
+                stated.add(min(found))
+        hidden, narrowed = {each.name for each in self.view.features} - {*survivors}, []
+        for number, case in enumerate(cases):
+            keys = [(number, key_of(self.view, decode_row(self.view.output, row))) for row in case.expect]
+            rows = [
+                {name: value for name, value in row.items() if name not in hidden or (*key, name) in stated}
+                for key, row in zip(keys, case.expect, strict=True)
+            ]
+            narrowed.append(case.model_copy(update={"expect": tuple(rows)}))
+        return narrowed
 
     def _inputs(self, rows: Rows, cutoff: datetime) -> CaseInputs:
         return CaseInputs(self.factory.frames(rows, cutoff), None if self.view.cutoff == "spine" else cutoff)
 
     def trimmed(self, candidate: CaseCandidate) -> Rows:
-        """The part's rows, without those that it does not need to detect its deviations."""
+        """The part's rows, without those, and with usual values except those, that its deviations need to show."""
         rows = dict(candidate.part.rows)
         for name, row in [(name, row) for name, each in rows.items() for row in reversed(each)]:
             fewer = {**rows, name: [other for other in rows[name] if other is not row]}
             if any(fewer.values()) and self._detects(self._inputs(fewer, candidate.cutoff), candidate.detects):
                 rows = fewer
+        usual = self.staged[0].builder.fixtures[0].values
+        for name, column in [(name, column) for name, each in usual.items() for column in each]:
+            plain = {**rows, name: [{**row, column: usual[name][column]} for row in rows.get(name, ())]}
+            if plain != rows and self._detects(self._inputs(plain, candidate.cutoff), candidate.detects):
+                rows = plain
         return {name: each for name, each in rows.items() if each}
 
     def _detects(self, inputs: CaseInputs, what: frozenset[str]) -> bool:
@@ -122,7 +163,7 @@ class CaseSelector:
         )
 
     def detected(self, cases: Iterable[TestCase]) -> set[str]:
-        """The deviations that the cases detect."""
+        """The deviations that the cases detect, and the values that they give to features."""
         found: set[str] = set()
         for case in cases:
             try:
@@ -130,8 +171,13 @@ class CaseSelector:
                 right = expected(self.view, *inputs)
             except (NotCovered, WouldFail, ValueError):
                 continue
-            left = (other for other in self.deviants if other.what not in found)
-            found |= {other.what for other in left if differing(self.view, other, inputs, right)}
+            keys = [key_of(self.view, decode_row(self.view.output, row)) for row in case.expect]
+            stated = {(key, name) for key, row in zip(keys, case.expect, strict=True) for name in row}
+            for other in (other for other in self.deviants if other.what not in found):
+                shown = differing(self.view, other, inputs, right)
+                found |= {other.what} if any(not place[1] or place in stated for place in shown) else set()
+            for key, texts in feature_values(self.view, right).items():
+                found |= {text for text in texts if (key, text.partition(" of ")[2]) in stated}
         return found
 
 
@@ -207,6 +253,10 @@ def _case(name: str, why: str, inputs: CaseInputs, expect: tuple[Row, ...]) -> T
         given=given,
         expect=expect,
     )
+
+
+def _purpose(group: Iterable[CaseCandidate]) -> frozenset[str]:
+    return frozenset[str]().union(*(candidate.detects for candidate in group))
 
 
 def _grouped(chosen: Sequence[CaseCandidate], most: int) -> list[list[CaseCandidate]]:

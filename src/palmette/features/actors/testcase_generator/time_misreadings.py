@@ -31,10 +31,20 @@ def _known_until(by: timedelta, *kinds: str) -> type[Reference]:
 _A_CENTURY = timedelta(days=36525)
 _Inclusive = _known_until(MICROSECOND, "event", "snapshot", "scd2")
 _OldStates = _known_until(timedelta(days=-1), "snapshot", "scd2")
-
-
 _Future = _known_until(_A_CENTURY, "event")
 _LatestStates = _known_until(_A_CENTURY, "snapshot", "scd2")
+
+
+def known_then(name: str) -> type[Reference]:
+    """Sees rows of this table that become available exactly at the cut-off."""
+
+    class Late(Reference):
+        def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
+            late = cutoff + MICROSECOND if cutoff and times.table.name == name else cutoff
+            seen = super().visible(rows, times, late)
+            return [row for row in seen if cutoff is None or (at := times.event(row)) is None or at < cutoff]
+
+    return Late
 
 
 def _windows_begin(start_of: Callable[[datetime], datetime], *, by_availability: bool = False) -> type[Reference]:
