@@ -10,6 +10,7 @@ from canned import Canned, models
 from palmette.automl.actors.debugger.actor import Debugger
 from palmette.engine import load, names
 from palmette.features.words.answer import WordsAnswer
+from palmette.features.words.second_reading import SecondAnswer
 from palmette.llm import Agent, Answer, Reply, read_answer
 from palmette.llm.prompt import fill, load_prompt
 from palmette.planners import model
@@ -24,6 +25,7 @@ def prompts() -> dict[str, tuple[Path, type[Answer]]]:
     agents = [one for one in actors if isinstance(one, type) and issubclass(one, Agent)]
     found = {one.name: (Path(inspect.getfile(one)).parent / one.prompt, one.Answer) for one in agents}
     found["words"] = (PACKAGE / "features" / "words" / "prompt.md", WordsAnswer)
+    found["second_reading"] = (PACKAGE / "features" / "words" / "second_reading.md", SecondAnswer)
     return found
 
 
@@ -47,4 +49,5 @@ def test_the_planners_example_is_an_answer(calls: Literal["route", "step"], answ
 
 
 def test_no_prompt_is_left_out() -> None:
-    assert {path for path, _ in prompts().values()} == {*PACKAGE.rglob("prompt.md")}
+    files = {path for path in PACKAGE.rglob("*.md") if path.read_text("utf-8").startswith("---\ntask:")}
+    assert {path for path, _ in prompts().values()} == files - {PACKAGE / "planners" / "model.md"}

@@ -99,9 +99,13 @@ def rendered(case: Case, folder: Path) -> str:
     return f"{played(case, folder)[1].prompts[0].messages[1].text}\n"
 
 
-def test_the_system_part_is_the_one_that_was_reviewed(tmp_path: Path) -> None:
-    provider = played(CASES[0], tmp_path)[1]
-    assert f"{provider.prompts[0].messages[0].text}\n" == (SNAPSHOTS / "system.md").read_text("utf-8")
+SYSTEMS = {"system_at_the_start": CASES[0], "system": CASES[1]}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_system_part_is_the_one_that_was_reviewed(name: str, tmp_path: Path) -> None:
+    provider = played(SYSTEMS[name], tmp_path)[1]
+    assert f"{provider.prompts[0].messages[0].text}\n" == (SNAPSHOTS / f"{name}.md").read_text("utf-8")
 
 
 def test_no_folder_and_no_time_is_in_a_prompt(tmp_path: Path) -> None:
@@ -238,5 +242,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
         for one in CASES:
             (SNAPSHOTS / f"{one.name}.md").write_text(rendered(one, Path(name) / one.name), "utf-8")
-        system = played(CASES[0], Path(name) / "system")[1].prompts[0].messages[0].text
-        (SNAPSHOTS / "system.md").write_text(f"{system}\n", "utf-8")
+        for file, one in SYSTEMS.items():
+            system = played(one, Path(name) / file)[1].prompts[0].messages[0].text
+            (SNAPSHOTS / f"{file}.md").write_text(f"{system}\n", "utf-8")

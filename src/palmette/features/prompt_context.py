@@ -6,14 +6,16 @@ They do not depend on the machine, so equal runs give equal prompts.
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import takewhile
+from pathlib import Path
 
+from palmette.documents import load_plain, read_text
 from palmette.features.artefacts import Conventions, Utilities, Utility
 from palmette.features.frame_json import encode
 from palmette.features.oracle.reference import longest
 from palmette.features.repository import Checkout, Neighbour, find_neighbours
 from palmette.features.repository.excerpt import Stage, excerpt
 from palmette.features.spec.dfr import RegisteredColumn, Table
-from palmette.features.spec.fsc import Aggregate, AggregateFunction
+from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.phrases import definition, steps_of
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
@@ -38,9 +40,11 @@ def readme(checkout: Checkout, path: str, stage: Stage) -> Section:
 
 def utilities(chosen: Utilities | None, form: Callable[[Utility], str]) -> Section:
     """The proven utilities, formatted by `form`, and those that failed their proofs."""
-    found = chosen or Utilities()
-    unfit = [f"not {one.module}.{one.name} for {one.need}: {one.reason}" for one in found.rejected]
-    return section("utilities", *map(form, found.chosen), *unfit, rank=1)
+    found, unfit = chosen or Utilities(), dict[str, list[str]]()
+    for one in found.rejected:
+        unfit.setdefault(f"for {one.need}: {one.reason}", []).append(f"{one.module}.{one.name}")
+    lines = [f"not {', '.join(names)} {why}" for why, names in unfit.items()]
+    return section("utilities", *map(form, found.chosen), *lines, rank=1)
 
 
 def registry(tables: Iterable[Table], used: Collection[str] | None = None) -> Section:
@@ -59,8 +63,8 @@ def registry_of(view: View) -> Section:
     return registry((view.tables[name] for name in sorted(view.tables)), used)
 
 
-def meaning(view: View) -> Section:
-    """The view in words: its rows, times, features, and rules about boundaries."""
+def meaning(view: View, *, for_inputs: bool = False) -> Section:
+    """The view in words: rows, times, features and rules; `for_inputs` leaves out rules about computing values."""
     features = {name: view.feature(name) for name in view.derivation_order}
     columns = (name if name in features else f"{name} {kind}" for name, kind in view.output.items())
     blocks = [
@@ -68,7 +72,7 @@ def meaning(view: View) -> Section:
         f"Columns of the output, in this order: {', '.join(columns)}",
         _block("Sources", [_source(source) for source in view.sources]),
         _block("Features, each after those it needs", [_feature(feature, view) for feature in features.values()]),
-        _block("Rules", _rules(view)),
+        _block("Rules", [*_time_rules(view), *(() if for_inputs else _value_rules(view))]),
     ]
     return section("meaning", *blocks, rank=NEEDED)
 
@@ -220,22 +224,10 @@ def _feature(feature: ViewFeature, view: View) -> str:
     return f"{feature.name} [{kind}]: {definition(feature, view)}{about}{words}"
 
 
-_FUNCTIONS: dict[AggregateFunction, str] = {
-    "avg": "`avg` of a decimal is a decimal with four more places, rounded half up, before it is cast.",
-    "stddev": "`stddev`, the sample deviation, is null below two values.",
-    "share": "`share` ignores rows whose condition is null.",
-    "percentile": "`percentile` interpolates linearly; an approximate one is one of the values.",
-    "mode": "`mode`: ties go to the smallest value.",
-    "top_k": "`top_k`: the highest rank, by default the most frequent, first, ties by the smaller value.",
-    "first": "`first` takes the first value that is not null, in the order that is named.",
-    "last": "`last` takes the last value that is not null, in the order that is named.",
-    "last_k": "`last_k`: values that are not null, the newest first, in the order that is named.",
-    "collect": "`collect`: values that are not null, the oldest first, in the order that is named.",
-    "days_since_last": "`days_since_last`: 24-hour days with a fraction, floored for whole numbers.",
-}
+_FUNCTION_RULES = load_plain(read_text(Path(__file__).with_name("function_rules.yaml")))
 
 
-def _rules(view: View) -> Iterator[str]:
+def _time_rules(view: View) -> Iterator[str]:
     kinds = {table.kind for table in view.tables.values()}
     if any(source.is_event for source in view.sources):
         yield "A window w holds event times in [T - w, T). All history ends before T. A null event time never counts."
@@ -250,13 +242,16 @@ def _rules(view: View) -> Iterator[str]:
         )
     if any(_is_no_instant(source.table) for source in view.sources):
         yield f"A date as an event time is that day's midnight in {view.zone}; a wall clock reading is one there."
+    yield f"Hours, days and dates are those of {view.zone}, whatever time zone the Spark session has."
+
+
+def _value_rules(view: View) -> Iterator[str]:
     if view.sources:
         yield "Aggregations ignore nulls of what they are of; on no rows counts are 0, `exists` false, all else null."
     used = {one.computation.function for one in view.features if isinstance(one.computation, Aggregate)}
-    yield from (text for name, text in _FUNCTIONS.items() if name in used)
+    yield from (text for name, text in _FUNCTION_RULES.items() if name in used)
     yield "`/` and `%` are null where the divisor is zero."
     yield "A value is computed, then cast to its type, then its default takes the place of null."
-    yield f"Hours, days and dates are those of {view.zone}, whatever time zone the Spark session has."
 
 
 def _is_no_instant(table: Table) -> bool:

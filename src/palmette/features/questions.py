@@ -13,7 +13,7 @@ from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import Answers, load_view
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
-from palmette.features.words.reader import WordsReader, feature_of
+from palmette.features.words import OpenWords, WordsReader, feature_of
 from palmette.llm import Answerer
 from palmette.llm.opening import BUILT_IN, WORDS
 
@@ -44,7 +44,7 @@ def answered(run_file: Path, human: Human, model: str | None = None) -> dict[str
             if not answer:
                 raise
             fsc = Path(os.path.normpath(run_file.parent / read_document(run_file, Run).fsc))
-            feature = feature_of(read_located(fsc, FeatureSpec), question)
+            feature = feature_of(read_document(fsc, FeatureSpec), question)
             assert feature is not None, question.field
             answers[feature.name] = answer
         else:
@@ -57,11 +57,11 @@ def understood(run_file: Path, answers: Answers, error: InputError, model: Answe
     Raises:
         InputError: a question remains open.
     """
-
     run, folder = read_document(run_file, Run), run_file.parent
     fsc, dfr = (Path(os.path.normpath(folder / name)) for name in (run.fsc, run.dfr))
     reader = WordsReader(model, human, pay)
-    return {**answers, **_readings(reader, fsc, dfr, error, lambda read: read_inputs(run_file, {**answers, **read}))}
+    readings = _readings(reader, fsc, dfr, error, lambda read: read_inputs(run_file, {**answers, **read}), answers)
+    return {**answers, **readings}
 
 
 def understood_view(fsc: Path, dfr: Path, model: Answerer | None, human: Human, pay: Pay) -> View:
@@ -76,12 +76,12 @@ def understood_view(fsc: Path, dfr: Path, model: Answerer | None, human: Human, 
         if model is None or not only_questions(error):
             raise
         reader = WordsReader(model, human, pay)
-        readings = _readings(reader, fsc, dfr, error, lambda read: load_view(fsc, dfr, answers=read))
+        readings = _readings(reader, fsc, dfr, error, lambda read: load_view(fsc, dfr, answers=read), {})
         return load_view(fsc, dfr, answers=readings)
 
 
 def _readings(
-    reader: WordsReader, fsc: Path, dfr: Path, error: InputError, load: Callable[[Answers], object]
+    reader: WordsReader, fsc: Path, dfr: Path, error: InputError, load: Callable[[Answers], object], answers: Answers
 ) -> Answers:
     """Reads the words that `error` is about; `load` validates a reading against all other inputs."""
 
@@ -93,7 +93,7 @@ def _readings(
         return ()
 
     spec, registry = read_located(fsc, FeatureSpec), read_document(dfr, Registry)
-    return reader.read(spec, read_text(fsc), registry, error.problems, validate)
+    return reader.read(OpenWords(spec, read_text(fsc), registry, validate, answers), error.problems)
 
 
 def only_questions(error: InputError) -> bool:

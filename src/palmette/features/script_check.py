@@ -51,7 +51,7 @@ class CheckedScript:
         """By feature: how its words are read, including features that a reading has added."""
         written = {feature.name for feature in self.view.spec.features}
         read = [one for one in self.view.features if one.words or (one.internal and one.name not in written)]
-        return {one.name: definition(one, self.view) for one in read}
+        return {one.name: f"{definition(one, self.view)} {self.view.doubts.get(one.name, '')}".rstrip() for one in read}
 
     def __bool__(self) -> bool:
         return self.verdict.ok

@@ -18,7 +18,7 @@ from palmette.engine.topology import STOP
 from palmette.errors import UserError
 from palmette.llm import Answer, AnswerError, Models, Prompt
 from palmette.llm.opening import PLANNER
-from palmette.llm.prompt import load_prompt
+from palmette.llm.prompt import fill, load_prompt
 from palmette.planners.planner_context import open_failures, planner_context
 
 
@@ -66,7 +66,9 @@ class LanguageModelPlanner:
         by_step = planner_calls == "step"
         self.answer: type[PlannerAnswer] = StepAnswer if by_step else DecisionAnswer
         self.file = load_prompt(Path(__file__).with_suffix(".md"))
-        self.parts = load_plain(read_text(Path(__file__).with_name("calls.yaml")))[planner_calls]
+        texts = load_plain(read_text(Path(__file__).with_name("calls.yaml")))
+        repair = texts[planner_calls].pop("repair")
+        self.parts = {**texts[planner_calls], "failure": fill(texts["failure"], {"repair": repair})}
 
     def decide(self, situation: Situation) -> Decision:
         if self.answer is DecisionAnswer and (route := situation.state.route):
@@ -87,8 +89,10 @@ class LanguageModelPlanner:
 
     def render(self, situation: Situation) -> Prompt:
         """The complete prompt."""
-        tokens = self.model.settings.prompt_tokens
-        return self.file.prompt(PLANNER, self.answer, planner_context(situation), tokens, self.parts)
+        tokens, parts = self.model.settings.prompt_tokens, dict(self.parts)
+        if self.answer is DecisionAnswer and not situation.state.position:
+            parts["failure"] = ""
+        return self.file.prompt(PLANNER, self.answer, planner_context(situation), tokens, parts)
 
 
 def _ask(answer: PlannerAnswer, situation: Situation) -> Decision:

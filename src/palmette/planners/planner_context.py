@@ -91,7 +91,10 @@ def _state(situation: Situation) -> Iterator[str]:
     state = situation.state
     spent = state.spent
     yield f"The run is at {state.position or 'its start'}."
-    yield "\n".join(f"{name}: {_status(situation, name)}" for name in situation.topology.actors)
+    names = situation.topology.actors
+    untried = [name for name in names if not state.actor(name).invocations and name not in situation.fresh]
+    lines = [f"{name}: {_status(situation, name)}" for name in names if name not in untried]
+    yield "\n".join([*lines, *([f"Not run yet: {', '.join(untried)}."] if untried else [])])
     yield (
         f"Spent: {spent.steps} steps, {spent.attempts} attempts, {spent.spend.calls} calls of models, "
         f"{spent.spend.tokens} tokens."
@@ -105,8 +108,6 @@ def _status(situation: Situation, name: str) -> str:
     missing = situation.wiring.missing(name, situation.state.digests)
     if name in situation.fresh:
         text = "fresh"
-    elif not actor.invocations:
-        text = "has not run yet"
     elif actor.failure:
         text = "failed"
     else:

@@ -15,8 +15,7 @@ from palmette.cli.check import check
 from palmette.engine import Human, NoHuman, Paid, Spend, pay_unrecorded
 from palmette.errors import InputError
 from palmette.features import environment
-from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
-from palmette.features.actors.pull_request.change import ChangeClass
+from palmette.features.actors.pull_request.body import BodyFacts, ChangeClass, pull_request_body
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import answered, understood, understood_view
 from palmette.features.spec.phrases import definition
@@ -75,6 +74,12 @@ def said(**answer: Any) -> str:
     return f"```json\n{json.dumps(answer)}\n```"
 
 
+def reread(recent: str = "50 % percentile of amount over orders in the 30 days before the cut-off", **more: str) -> str:
+    """A second reading of `growth`."""
+    found = {"growth": "recent / usual", "usual": "50 % percentile of amount over orders in all history", **more}
+    return said(definitions={**found, "recent": recent})
+
+
 QUESTION = said(questions=[{"feature": "growth", "question": "Bigger in euros, or how many times?"}])
 
 
@@ -96,8 +101,8 @@ def run_file(tmp_path: Path) -> Path:
     return tmp_path / "runs" / "run.yaml"
 
 
-def read(run_file: Path, *replies: str, human: Human | None = None) -> tuple[View, Canned]:
-    provider = Canned(replies)
+def read(run_file: Path, *replies: str, human: Human | None = None, second: str = reread()) -> tuple[View, Canned]:
+    provider = Canned([*replies, second])
     model = models(provider).of("words")
     assert model is not None
     with pytest.raises(InputError) as raised:
@@ -112,13 +117,13 @@ def test_a_reading_becomes_the_view_with_its_internal_helpers(run_file: Path) ->
     assert (growth.derive, growth.words, growth.dtype.name) == ("recent / usual", WORDS, "double")
     assert list(view.output) == ["user_id", "as_of", "orders_30d", "growth"]
     assert view.feature("recent").internal and view.lineage["growth"] == ("orders.amount", "orders.ordered_at")
-    assert len(provider.prompts) == 1
+    assert len(provider.prompts) == 2 and not view.doubts
 
 
 def test_two_files_alone_are_read_the_same_way(run_file: Path) -> None:
     """As `palmette check` reads them."""
     fsc, dfr = run_file.parents[1] / "fsc.yaml", run_file.parents[1] / "dfr.yaml"
-    model = models(Canned([reading(of="amuont"), reading()])).of("words")
+    model = models(Canned([reading(of="amuont"), reading(), reread()])).of("words")
     view = understood_view(fsc, dfr, model, NoHuman(), pay_unrecorded)
     assert view.feature("growth").derive == "recent / usual"
     assert {one.name: definition(one, view) for one in view.features} == {
@@ -135,15 +140,16 @@ def test_the_model_is_shown_words_tables_and_vocabulary_and_only_what_is_open(ru
     _, provider = read(run_file, reading())
     system, user = (message.text for message in provider.prompts[0].messages)
     assert "```\ngrowth\n```" in user and WORDS in user and "- amount double: Euros." in user
-    assert '"days_since_last"' in system and "- Step: filter?" in system and "terminate?" in system
+    assert '"days_since_last"' in system and "- PreparingStep: filter?" in system and "terminate?" in system
     assert str(run_file.parents[1]) not in system + user
 
 
-def test_the_prompt_is_the_one_that_was_reviewed(run_file: Path) -> None:
+@pytest.mark.parametrize(("name", "number"), [("words", 1), ("second_reading", 2)])
+def test_the_prompt_is_the_one_that_was_reviewed(name: str, number: int, run_file: Path) -> None:
     """To accept a change on purpose, write the new text into the file and read the diff."""
     _, provider = read(run_file, reading(of="amuont"), reading())
-    text = "\n\n----------\n\n".join(message.text for message in provider.prompts[1].messages) + "\n"
-    assert text == Path(__file__).with_name("snapshots").joinpath("words.md").read_text("utf-8")
+    text = "\n\n----------\n\n".join(message.text for message in provider.prompts[number].messages) + "\n"
+    assert text == Path(__file__).with_name("snapshots").joinpath(f"{name}.md").read_text("utf-8")
 
 
 def test_a_reading_may_bring_a_source(run_file: Path) -> None:
@@ -156,17 +162,56 @@ def test_a_reading_may_bring_a_source(run_file: Path) -> None:
 @pytest.mark.parametrize(("reply", "told"), [
     (reading(of="amuont"), "There is no column 'amuont'"),
     (reading(derive="recent / typical"), "'typical'"),
-    (said(features=[]), "There are 0 readings of 'growth'; give 1."),
+    (said(features=[]), "are not understood"),
     (said(features=[{"name": "growth"}]), "'growth' has no computation"),
     (said(features=[{"name": "growth", "derive": "1.0", "lookup": {"table": "orders", "column": "amount"}}]),
      "'growth' has lookup and derive"),
-    (said(features=[json.loads(reading()[8:-4])["features"][0], {"name": "orders_30d", "derive": "1"}]),
-     "There are 1 readings of 'orders_30d'; give 0."),
 ])  # fmt: skip
 def test_what_the_resolver_refuses_goes_back_to_the_model(reply: str, told: str, run_file: Path) -> None:
     view, provider = read(run_file, reply, reading())
     assert view.feature("growth").derive == "recent / usual"
-    assert told in provider.prompts[1].messages[1].text and "You answered:" in provider.prompts[1].messages[1].text
+    assert told in " ".join(message.text for message in provider.prompts[1].messages)
+
+
+TWO = FSC + "  - {name: largest, dtype: double, words: the dearest order of all}\n"
+LARGEST = {"name": "largest", "aggregate": {"function": "max", "source": "orders", "of": "amount"}}
+LARGEST_AGAIN = "largest amount in orders in all history"
+
+
+def test_only_what_was_refused_is_asked_for_again_and_each_error_is_shown_once(run_file: Path) -> None:
+    (run_file.parents[1] / "fsc.yaml").write_text(TWO, encoding="utf-8")
+    growth = json.loads(reading(of="amuont")[8:-4])["features"]
+    both, extra = said(features=[*growth, LARGEST]), json.loads(reading()[8:-4])["features"]
+    unasked = said(features=[*extra, {**LARGEST, "aggregate": {**LARGEST["aggregate"], "function": "min"}}])
+    view, provider = read(run_file, both, reading(of="amuont"), unasked, second=reread(largest=LARGEST_AGAIN))
+    assert view.feature("growth").derive == "recent / usual"
+    assert definition(view.feature("largest"), view) == LARGEST_AGAIN
+    again, last = (prompt.messages[1].text for prompt in provider.prompts[1:3])
+    assert "```\ngrowth\n```" in again and '{"name": "largest"' not in again
+    assert last.count("There is no column 'amuont'") == 1 and last.count("You answered:") == 2
+
+
+def test_what_two_readings_differ_in_is_asked_for_and_the_answer_decides(run_file: Path) -> None:
+    other = reread(recent="50 % percentile of amount over orders in the 29 days before the cut-off")
+    human = ScriptedHuman(["1."])
+    view, provider = read(run_file, reading(), second=other, human=human)
+    assert not view.doubts and len(provider.prompts) == 2
+    assert "Which is meant: 1, 2, or what in other words?" in human.questions[0] and WORDS in human.questions[0]
+    view, provider = read(run_file, reading(), other, second=reading(derive="recent"), human=ScriptedHuman(["Recent."]))
+    assert (view.feature("growth").derive, view.doubts) == ("recent", {})
+    assert "The author answered: Recent." in provider.prompts[2].messages[1].text
+
+
+def test_without_an_answer_the_first_reading_stands_and_the_reviewer_is_warned(run_file: Path) -> None:
+    for second, warned in (
+        (reread(usual="mean of amount over orders in all history"), "A second reading differs. (1) recent / usual"),
+        (said(definitions={}), "A second reading was skipped: it gives no definition."),
+        (said(terminate="Too vague."), "A second reading was skipped: Too vague."),
+    ):
+        view, _ = read(run_file, reading(), second=second)
+        assert view.feature("growth").derive == "recent / usual"
+        body = pull_request_body(BodyFacts(view=view, files=(), change=ChangeClass("new view")))
+        assert f"Is that what was meant? {warned}" in body.partition("Open questions")[2]
 
 
 def test_the_authors_examples_decide_too(run_file: Path) -> None:
@@ -241,13 +286,13 @@ class Opening:
 
 
 def test_the_environment_reads_words_as_it_opens_and_pays_once(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opening = Opening(monkeypatch, QUESTION, reading())
+    opening = Opening(monkeypatch, QUESTION, reading(), reread())
     monkeypatch.setattr(environment, "human_of", lambda *_: ScriptedHuman(["How many times."]))
     first = opening.inputs(run_file, model="canned:model")
     monkeypatch.setattr(environment, "human_of", lambda *_: ScriptedHuman())
     again = opening.inputs(run_file, model="canned:model")
     assert first.view.features == again.view.features and first.run.model == "canned:model"
-    assert len(opening.provider.prompts) == 2 and len(opening.paid) == 3, "the answer of the author is remembered, too"
+    assert len(opening.provider.prompts) == 3 and len(opening.paid) == 4, "the answer of the author is remembered, too"
 
 
 def test_without_a_model_words_are_as_they_were(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,8 @@ class WordsReading:
     """Internal features that the computation uses."""
     sources: tuple[SourceSpec, ...] = ()
     """Further sources that the computation needs."""
+    doubt: str = ""
+    """Why the reviewer should look at it closely."""
 
 
 @dataclass(frozen=True)

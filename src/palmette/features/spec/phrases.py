@@ -3,45 +3,22 @@
 import re
 from collections.abc import Collection, Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import get_args
 
 from sqlglot import exp
 
+from palmette.documents import load_plain, read_text
 from palmette.features.spec import fsc_steps
-from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Lookup
+from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Lookup, SourceSpec
 from palmette.features.spec.fsc_steps import pairs
 from palmette.features.spec.sql import ExpressionError, ParsedExpression, parse
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
-_PHRASES: dict[str, str] = {
-    "count": "number of rows of",
-    "exists": "whether there is a row of",
-    "share": "share of rows of",
-    "count_distinct": "number of different {of} in",
-    "approx_count_distinct": "about the number of different {of} in",
-    "sum": "sum of {of} over",
-    "avg": "mean of {of} over",
-    "min": "smallest {of} in",
-    "max": "largest {of} in",
-    "stddev": "sample deviation of {of} over",
-    "percentile": "{p} % percentile of {of} over",
-    "first": "first {of} in",
-    "last": "last {of} in",
-    "last_k": "last {k} {of} in",
-    "top_k": "{k} most frequent {of} in",
-    "mode": "most frequent {of} in",
-    "collect": "all {of} in order, from",
-    "days_since_last": "days since the last row of",
-    "vector_mean": "mean vector {of} over",
-    "vector_sum": "sum of the vectors {of} over",
-    "vector_weighted_mean": "mean vector {of}, weighted by {weight}, over",
-}
+_TEXTS: dict[str, dict[str, str]] = load_plain(read_text(Path(__file__).with_name("phrases.yaml")))
+_PHRASES, _VALUED, _RANKED = (_TEXTS[kind] for kind in ("functions", "valued", "ranked"))
 assert set(_PHRASES) == set(get_args(AggregateFunction))
-_VALUED = {"count": "number of values of {of} in"}
-"""Phrases for functions whose `of` is optional, when it is given."""
-_RANKED = {"top_k": "{k} {of} with the highest {rank_by} in", "mode": "{of} with the highest {rank_by} in"}
-"""Phrases for functions whose `rank_by` is optional, when it is given."""
 _RECENCY = "recency (half-life {half_life})"
 _FIELDS = {
     "of": r"(?P<distinct>distinct )?(?P<of>.+?)",
@@ -164,7 +141,21 @@ def definition(feature: ViewFeature, view: View) -> str:
     return f"{feature.derive}" if feature.computation is None else statement(feature.computation, view.grain)
 
 
-def steps_of(source: ViewSource) -> list[str]:
+def helpers_of(feature: ViewFeature, view: View) -> list[ViewFeature]:
+    """The internal features that a derivation uses and the author did not write."""
+    written = {one.name for one in view.spec.features}
+    named = set(re.findall(r"\w+", feature.derive or ""))
+    return [one for one in view.features if one.internal and one.name in named - written]
+
+
+def sentence_forms() -> str:
+    """The beginnings of the sentences that `read_statement` parses, with placeholders in capital letters."""
+    shown = {"of": "X", "k": "K", "p": "P", "rank_by": "AGGREGATE", "weight": "WEIGHT"}
+    phrases = [*_PHRASES.values(), *_VALUED.values(), *_RANKED.values()]
+    return "; ".join(f"{phrase.format(**shown)} S" for phrase in phrases)
+
+
+def steps_of(source: ViewSource | SourceSpec) -> list[str]:
     """Describes what happens to the rows of a source, step by step, as plain text."""
     return [_step(step) for step in source.steps]
 

@@ -200,6 +200,7 @@ class _Resolution:
             output=output,
             lineage={one.view.name: tuple(sorted(one.origins)) for one in features},
             spec=spec,
+            doubts={name: doubt for name, one in self.answers.items() if (doubt := getattr(one, "doubt", ""))},
         )
 
     def _feature(self, feature: Feature, field: str) -> list[ResolvedFeature]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from palmette.features.spec.dfr import Table
@@ -156,6 +156,8 @@ class View:
     """
     spec: FeatureSpec
     """As written by the author."""
+    doubts: Mapping[str, str] = field(default_factory=dict)
+    """By feature in words: why the reviewer should look at its reading closely."""
 
     def __post_init__(self) -> None:
         assert all(source.table == self.tables[source.table.name] for source in self.sources)

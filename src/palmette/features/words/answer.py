@@ -1,9 +1,13 @@
 """A model's answer for features in words: computations in the terms of the specification, or questions."""
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from palmette.documents import Model
 from palmette.features.spec.fsc import Aggregate, Expression, Feature, Lookup, SourceSpec
+from palmette.features.spec.fsc_steps import Step
 from palmette.features.spec.values import Name, TypeName
 from palmette.features.spec.words import WordsReading
 from palmette.llm import Answer
@@ -22,6 +26,13 @@ class ComputedFeature(Model):
     """The same in SQL."""
     lookup: Lookup | None = None
     """Looks up a value of one row."""
+
+    @model_validator(mode="after")
+    def _has_one_computation(self) -> Self:
+        given = [form for form in FORMS if getattr(self, form, None) is not None]
+        if len(given) != 1:
+            raise ValueError(f"{self.name!r} has {' and '.join(given) or 'no computation'}; give exactly one")
+        return self
 
 
 class HelperFeature(ComputedFeature):
@@ -52,6 +63,19 @@ class FeatureReading(ComputedFeature):
         return WordsReading(computation, tuple(helper.feature for helper in self.helpers), sources)
 
 
+class PreparingStep(Step):
+    # An expression over a row's columns does as well what these do.
+    replace: SkipJsonSchema[None] = None
+    convert: SkipJsonSchema[None] = None
+    categorise: SkipJsonSchema[None] = None
+    extract: SkipJsonSchema[None] = None
+
+
+class PreparedSource(SourceSpec):
+    steps: tuple[PreparingStep, ...] = ()
+    """Steps, in order; each has exactly one key."""
+
+
 class OpenQuestion(Model):
     """A question to the author."""
 
@@ -64,7 +88,7 @@ class OpenQuestion(Model):
 class WordsAnswer(Answer):
     features: tuple[FeatureReading, ...] = ()
     """One for each feature that was asked for."""
-    sources: tuple[SourceSpec, ...] = ()
+    sources: tuple[PreparedSource, ...] = ()
     """Further sources with new names, for rows that no source of the specification has."""
     questions: tuple[OpenQuestion, ...] = ()
     """Instead of the rest: decisions for the author."""

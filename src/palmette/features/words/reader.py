@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from palmette.documents import Located
@@ -12,19 +12,52 @@ from palmette.errors import InputError, Mistake
 from palmette.features import prompt_context
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import Feature, FeatureSpec
+from palmette.features.spec.resolve import Answers
 from palmette.features.spec.words import WordsReading
-from palmette.features.words.answer import FORMS, OpenQuestion, WordsAnswer
+from palmette.features.words.answer import OpenQuestion, WordsAnswer
+from palmette.features.words.second_reading import ask_again
 from palmette.llm import NEEDED, Answerer, Prompt, section
 from palmette.llm.prompt import load_prompt
 
 ROUNDS = 4
-"""Maximum number of model calls, including corrections and questions."""
+"""Maximum number of calls for a translation, including corrections and questions."""
 
 _OTHERWISE = "or write an `aggregate`, `expression`, `lookup` or `derive`."
 Asked = Mapping[str, tuple[Feature, Mistake]]
 """Features to read by name, each with the problem of its words."""
+Readings = dict[str, WordsReading]
 Validate = Callable[[Mapping[str, WordsReading]], Sequence[Mistake]]
 """Returns the problems of the specification with these readings."""
+
+
+@dataclass(frozen=True)
+class OpenWords:
+    """Documents with features in words that the rules do not understand."""
+
+    spec: Located[FeatureSpec]
+    text: str
+    """The specification as written."""
+    registry: Registry
+    validate: Validate
+    answers: Answers = field(default_factory=dict)
+    """A person's wordings of features, by name."""
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables that the specification names or that have its keys, and those that their columns lead to."""
+        grain = {key for entity in self.spec.value.entities for key in entity.keys}
+        tables = self.registry.tables
+        columns = {table.name: {column.name for column in table.columns} for table in tables}
+        found = [table for table in tables if table.name in self.text or grain <= columns[table.name]]
+        for table in found:  # grows while tables lead on
+            found += [one for one in tables if one not in found and columns[table.name].issuperset(one.keys)]
+        return found or [*tables]
+
+
+def feature_of(spec: FeatureSpec, problem: Mistake) -> Feature | None:
+    """The feature that a problem is about."""
+    found = re.match(r"features\[(\d+)\]", problem.field)
+    return spec.features[int(found[1])] if found else None
 
 
 @dataclass(frozen=True)
@@ -35,38 +68,59 @@ class WordsReader:
     human: Human
     pay: Pay
 
-    def read(
-        self, spec: Located[FeatureSpec], text: str, registry: Registry, open: Sequence[Mistake], validate: Validate
-    ) -> dict[str, WordsReading]:
-        """Reads the features named in `open`; `text` is the specification as written.
+    def read(self, documents: OpenWords, open: Sequence[Mistake]) -> Readings:
+        """Reads the features named in `open`, twice; where the two readings differ, the author decides.
+
+        If nobody answers, the first reading stands, with a doubt for the reviewer.
 
         Raises:
-            InputError: a question was not answered, or the words have no valid reading.
+            InputError: a question of the model was not answered, or the words have no valid reading.
         """
-        asked = {
-            feature.name: (feature, problem) for problem in open if (feature := feature_of(spec, problem)) is not None
-        }
-        tried: list[str] = []
-        problems: Sequence[Mistake] = open
-        for _ in range(ROUNDS):
-            answer = self.model.ask(self._prompt(spec, text, registry, asked, tried), WordsAnswer, self.pay)
-            if not isinstance(answer, WordsAnswer):
-                raise InputError([_unreadable(problem, answer.reason) for problem in open])
-            if answer.questions:
-                tried += [self._ask_author(one, asked) for one in answer.questions]
-                continue
-            readings = {one.name: one.reading(answer.sources) for one in answer.features}
-            problems = _form_problems(answer, asked) or validate(readings)
-            if not problems:
-                return readings
-            tried.append(_rejection(answer, problems, spec))
-        last = "; ".join(problem.message for problem in problems)
-        raise InputError([_unreadable(problem, last) for problem in open])
+        found = ((feature_of(documents.spec.value, problem), problem) for problem in open)
+        asked = {feature.name: (feature, problem) for feature, problem in found if feature is not None}
+        readings = self._translate(documents, asked, {}, [])
+        answers: dict[str, str] = {}
+        for name, verdict in ask_again(self.model, self.pay, documents, readings).items():
+            readings[name] = replace(readings[name], doubt=verdict.doubt)
+            if verdict.question:
+                question = OpenQuestion(feature=name, question=verdict.question)
+                try:
+                    answer = self._author(question, asked)
+                except InputError:
+                    continue
+                readings[name] = replace(readings[name], doubt="")
+                if not re.match(r"\W*1\b", answer):
+                    answers[name] = _answered(question, answer)
+        kept = {name: reading for name, reading in readings.items() if name not in answers}
+        return self._translate(documents, asked, kept, [*answers.values()]) if answers else readings
 
-    def _ask_author(self, question: OpenQuestion, asked: Asked) -> str:
-        """Asks the author; the run remembers the answer like that of a model."""
-        if question.feature not in asked:
-            return f"A question about {question.feature!r}, which is not asked for."
+    def _translate(self, documents: OpenWords, asked: Asked, kept: Readings, tried: list[str]) -> Readings:
+        """Reads the features that `kept` lacks; asks again for refused ones only."""
+        left = {name: one for name, one in asked.items() if name not in kept}
+        refused: dict[str, list[str]] = {}
+        for _ in range(ROUNDS):
+            answer = self.model.ask(self._prompt(documents, left, tried), WordsAnswer, self.pay)
+            if not isinstance(answer, WordsAnswer):
+                raise InputError([_unreadable(problem, answer.reason) for _, problem in left.values()])
+            if answer.questions:
+                questions = [one for one in answer.questions if one.feature in left]
+                tried += [_answered(one, self._author(one, left)) for one in questions] or ["Ask about the above only."]
+                continue
+            kept |= {one.name: one.reading(answer.sources) for one in answer.features if one.name in left}
+            problems = documents.validate(kept)
+            if not problems:
+                return kept
+            refused = {}
+            for problem in problems:
+                for name in _refused(problem, documents.spec.value, asked):
+                    refused.setdefault(name, []).append(problem.message)
+                    kept.pop(name, None)
+            tried.append(_rejection(answer, problems, refused, documents.spec.value, tried))
+            left = {name: one for name, one in asked.items() if name in refused}
+        raise InputError([_unreadable(one, "; ".join(refused.get(name, ()))) for name, (_, one) in left.items()])
+
+    def _author(self, question: OpenQuestion, asked: Asked) -> str:
+        """The author's answer, which the run remembers like that of a model; InputError if there is none."""
         feature, problem = asked[question.feature]
 
         def ask() -> Paid:
@@ -75,66 +129,45 @@ class WordsReader:
                 raise InputError([_question(problem, question.question)])
             return Paid(answer, Spend())
 
-        answer = self.pay({"question": question.question, "about": feature.words}, Spend(), ask, "author")
-        return f"On {feature.name!r} you asked: {question.question}\nThe author answered: {answer}"
+        return str(self.pay({"question": question.question, "about": feature.words}, Spend(), ask, "author"))
 
-    def _prompt(
-        self, spec: Located[FeatureSpec], text: str, registry: Registry, asked: Asked, tried: Sequence[str]
-    ) -> Prompt:
+    def _prompt(self, documents: OpenWords, asked: Asked, tried: Sequence[str]) -> Prompt:
         file = load_prompt(Path(__file__).with_name("prompt.md"))
         sections = (
             section("features", ", ".join(asked), rank=NEEDED),
-            prompt_context.registry(_reached(spec.value, text, registry)).model_copy(update={"rank": 1}),
-            section("specification", text, rank=NEEDED, language="yaml"),
+            prompt_context.registry(documents.tables).model_copy(update={"rank": 1}),
+            section("specification", documents.text, rank=NEEDED, language="yaml"),
             section("tried", *tried, rank=NEEDED),
         )
         return file.prompt(self.model.role, WordsAnswer, sections, self.model.settings.prompt_tokens)
 
 
-def feature_of(spec: Located[FeatureSpec], problem: Mistake) -> Feature | None:
-    """The feature that a problem is about."""
-    found = re.match(r"features\[(\d+)\]", problem.field)
-    return spec.value.features[int(found[1])] if found else None
+def _answered(question: OpenQuestion, answer: str) -> str:
+    return f"On {question.feature!r} the author was asked: {question.question}\nThe author answered: {answer}"
 
 
-def _reached(spec: FeatureSpec, text: str, registry: Registry) -> list[Table]:
-    """The tables that the specification names or that have its keys, and those that their columns lead to."""
-    grain = {key for entity in spec.entities for key in entity.keys}
-    columns = {table.name: {column.name for column in table.columns} for table in registry.tables}
-    found = [table for table in registry.tables if table.name in text or grain <= columns[table.name]]
-    for table in found:  # grows while tables lead on
-        found += [one for one in registry.tables if one not in found and columns[table.name].issuperset(one.keys)]
-    return found or [*registry.tables]
+def _refused(problem: Mistake, spec: FeatureSpec, asked: Asked) -> Iterable[str]:
+    """The asked features that a problem is about; all if it names none."""
+    feature = feature_of(spec, problem)
+    if feature is not None and feature.name in asked:
+        return [feature.name]
+    return [name for name in asked if re.search(rf"\b{name}\b", problem.message)] or asked
 
 
-def _form_problems(answer: WordsAnswer, asked: Mapping[str, object]) -> list[Mistake]:
-    """Problems of the answer's form: missing or extra features, and features without exactly one computation."""
-    names = [one.name for one in answer.features]
-    counts = {name: names.count(name) for name in (*asked, *names)}
-    found = [
-        f"There are {count} readings of {name!r}; give {int(name in asked)}."
-        for name, count in counts.items()
-        if count != int(name in asked)
-    ]
-    parts = [part for one in answer.features for part in (one, *one.helpers)]
-    found += [
-        f"{part.name!r} has {' and '.join(forms) or 'no computation'}; give exactly one."
-        for part in parts
-        if len(forms := [name for name in FORMS if getattr(part, name, None) is not None]) != 1
-    ]
-    return [Mistake("unknown-words", message) for message in found]
+def _rejection(
+    answer: WordsAnswer, problems: Iterable[Mistake], refused: Iterable[str], spec: FeatureSpec, tried: Sequence[str]
+) -> str:
+    """The refused part of an answer, with the problems that were not shown before."""
+    part = answer.model_copy(update={"features": tuple(one for one in answer.features if one.name in refused)})
+    given = part.model_dump(mode="json", exclude_defaults=True, exclude={"reason", "fix"})
+    lines = dict.fromkeys(f"- {_located(problem, spec)}" for problem in problems)
+    new = [line for line in lines if line not in "\n".join(tried).splitlines()] or ["- for a reason given above"]
+    return "\n".join([f"You answered: {json.dumps(given, ensure_ascii=False)}", "It was refused:", *new])
 
 
-def _rejection(answer: WordsAnswer, problems: Iterable[Mistake], spec: Located[FeatureSpec]) -> str:
-    given = answer.model_dump(mode="json", exclude_defaults=True, exclude={"reason", "fix"})
-    lines = [f"- {_located(problem, spec)}" for problem in problems]
-    return "\n".join([f"You answered: {json.dumps(given, ensure_ascii=False)}", "It was refused:", *lines])
-
-
-def _located(problem: Mistake, spec: Located[FeatureSpec]) -> str:
+def _located(problem: Mistake, spec: FeatureSpec) -> str:
     """Formats a problem without its location in the author's file."""
-    names = spec.value.features
-    field = re.sub(r"features\[(\d+)\]", lambda found: names[int(found[1])].name, problem.field)
+    field = re.sub(r"features\[(\d+)\]", lambda found: spec.features[int(found[1])].name, problem.field)
     hint = f" Did you mean {problem.nearest!r}?" if problem.nearest else ""
     return f"{f'{field}: ' if field else ''}{problem.message}{hint} {problem.remedy}".strip()
 

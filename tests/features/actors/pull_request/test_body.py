@@ -6,8 +6,13 @@ from decimal import Decimal
 import pytest
 
 from palmette.engine.actor import Measurement, Violation
-from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
-from palmette.features.actors.pull_request.change import ChangeClass, change_class, output_columns
+from palmette.features.actors.pull_request.body import (
+    BodyFacts,
+    ChangeClass,
+    change_class,
+    output_columns,
+    pull_request_body,
+)
 from palmette.features.actors.pull_request.offline import spark_question
 from palmette.features.artefacts import RejectedUtility, Utilities, Utility
 from palmette.features.frame import Frame

@@ -143,12 +143,7 @@ class CodeGenerator(Agent):
         )
 
     def _measured(
-        self,
-        input: ScriptInput,
-        output: Script,
-        subject: ScriptUnderTest,
-        files: list[TextFile],
-        context: Context,
+        self, input: ScriptInput, output: Script, subject: ScriptUnderTest, files: list[TextFile], context: Context
     ) -> list[Verdict]:
         """Runs the script on the sample and, if it succeeds, all checks."""
         bench, conventions = self.workbench, input.template.conventions

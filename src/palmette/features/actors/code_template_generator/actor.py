@@ -57,13 +57,7 @@ class CodeTemplateGenerator(Agent):
     def offline(self, input: TemplateInput, context: Context) -> Attempt[Template]:
         conventions = self.conventions
         context.progress(f"{len(conventions.functions)} predefined functions, {len(conventions.rules)} rules")
-        text = write_template(
-            self.view,
-            conventions,
-            input.config,
-            input.utilities,
-            find_neighbours(self.checkout),
-        )
+        text = write_template(self.view, conventions, input.config, input.utilities, find_neighbours(self.checkout))
         return Attempt(self._template(text))
 
     def is_settled(self, input: TemplateInput, context: Context) -> bool:

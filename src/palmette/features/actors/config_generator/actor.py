@@ -19,12 +19,7 @@ from palmette.features.actors.config_generator.layout import write_document
 from palmette.features.actors.config_generator.locating import keyed_facts, locate, same
 from palmette.features.actors.config_generator.neighbour_configs import NeighbourConfigs
 from palmette.features.actors.config_generator.schema import TeamSchema
-from palmette.features.actors.config_generator.team import (
-    TeamAnswer,
-    TeamCode,
-    find_schema,
-    neighbouring_configs,
-)
+from palmette.features.actors.config_generator.team import TeamAnswer, TeamCode, find_schema, neighbouring_configs
 from palmette.features.artefacts import Config, RunRequest
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run
@@ -88,6 +83,12 @@ class ConfigGenerator(Agent):
     def _known_facts(self) -> dict[str, Any]:
         """By key: the facts that scripts read from a configuration."""
         return {fact.key: fact.value for fact in keyed_facts(self._facts)}
+
+    def is_settled(self, input: ConfigInput, context: Context) -> bool:
+        """Whether facts alone fill every field of the team's class."""
+        team = None if context.attempts or context.evidence else self._team(context)[0]
+        filled = self._fill(team, {}) if team is not None and team.schema.class_name else None
+        return filled is not None and not filled.missing and not filled.learnt
 
     def offline(self, input: ConfigInput, context: Context) -> Attempt[Config]:
         team, failed = self._team(context)

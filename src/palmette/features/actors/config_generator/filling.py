@@ -301,9 +301,7 @@ def _as_section(collection: FactCollection) -> FactRecord:
         if (fact := record.fact(collection.stands_for[0])) is not None
     ]
     return FactRecord(
-        collection.names,
-        tuple(facts),
-        tuple(replace(record, names=(key,)) for key, record in collection.items.items()),
+        collection.names, tuple(facts), tuple(replace(record, names=(key,)) for key, record in collection.items.items())
     )
 
 

@@ -68,18 +68,13 @@ def similarity(name: str, known: str, context: Iterable[str] = ()) -> float:
     if left == right or "".join(left) == "".join(right):
         return 1.0
     ignored = _NOISE | {word for item in context for word in tokens(item)}
-    left_bare, right_bare = _without(left, ignored), _without(right, ignored)
+    left_bare, right_bare = (tuple(word for word in side if word not in ignored) for side in (left, right))
     if left_bare and left_bare == right_bare:
         return 0.95
     if left_bare and set(left_bare) == set(right_bare):
         return STRONG
     common, union = set(left_bare) & set(right_bare), set(left_bare) | set(right_bare)
     return 0.85 * len(common) / len(union) if union else 0.0
-
-
-def _without(words: Sequence[str], ignored: Iterable[str]) -> tuple[str, ...]:
-    dropped = set(ignored)
-    return tuple(word for word in words if word not in dropped)
 
 
 def best_similarity(name: str, known: Sequence[str], context: Iterable[str] = ()) -> float:

@@ -81,9 +81,7 @@ class TeamCode:
             answer = _ANSWER.validate_python(read_json(folder, "answer.json", _ANSWER_BYTES))
         except (OSError, ValueError):
             return TeamAnswer(
-                {},
-                f"the team's code ended without an answer (exit status {result.exit_code})",
-                result.stderr[-3000:],
+                {}, f"the team's code ended without an answer (exit status {result.exit_code})", result.stderr[-3000:]
             )
         return TeamAnswer(answer, str(answer.get("failure", "")), str(answer.get("trace", "")))
 

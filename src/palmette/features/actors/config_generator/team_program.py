@@ -164,10 +164,7 @@ def main() -> None:
     try:
         answer = describe(request["class"], request["documents"]) if request["ask"] == "describe" else parse(request)
     except Exception as error:  # noqa: BLE001 - the team's code may raise anything; it becomes the answer
-        answer = {
-            "failure": f"{type(error).__name__}: {error}"[:2000],
-            "trace": traceback.format_exc()[-3000:],
-        }
+        answer = {"failure": f"{type(error).__name__}: {error}"[:2000], "trace": traceback.format_exc()[-3000:]}
     Path("answer.json").write_text(json.dumps(answer, default=str), encoding="utf-8")
 
 

@@ -28,10 +28,7 @@ class PullRequestActor(BaseActor):
         files = {file.path: file.text for file in (input.config.file, *input.script.files, input.tests.file)}
         with temporary_folder() as place:
             worktree = Worktree.open(
-                self.workbench.checkout,
-                place / "worktree",
-                branch=wanted,
-                base=self.workbench.run.repository.base,
+                self.workbench.checkout, place / "worktree", branch=wanted, base=self.workbench.run.repository.base
             )
             verdict = context.verdicts.get("code_generator", Verdict(ok=True))
             beside = wanted if worktree.branch.name != wanted else ""

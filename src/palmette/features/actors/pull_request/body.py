@@ -3,20 +3,21 @@
 The same facts give the same text, without times or local paths. Text from the specification is escaped.
 """
 
-import re
+import ast
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Literal, NamedTuple
 
 from palmette.delivery.markdown import block, code, items, prose, sections, table, text
 from palmette.engine.actor import Measurement, Violation
-from palmette.features.actors.pull_request.change import ChangeClass
 from palmette.features.artefacts import Need, Utilities
 from palmette.features.frame import Frame, Row
 from palmette.features.oracle import uncovered
+from palmette.features.repository.checkout import dotted_name
 from palmette.features.repository.rules import RuleReport
-from palmette.features.spec.phrases import definition, steps_of
+from palmette.features.spec.phrases import definition, helpers_of, steps_of
 from palmette.features.spec.view import View, ViewFeature
 
 PREVIEW_ROWS = 5
@@ -32,6 +33,20 @@ NEEDS: Mapping[Need, str] = {
     "before_cutoff": "rows before the cut-off",
 }
 """The purpose of a utility, for the description."""
+
+
+class ChangeClass(NamedTuple):
+    """How much a change affects readers of the view's table."""
+
+    kind: Literal["new view", "unchanged columns", "columns added", "breaking"]
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts: list[str] = [self.kind]
+        parts += [f"adds {', '.join(self.added)}"] if self.added and self.kind != "new view" else []
+        parts += [f"removes {', '.join(self.removed)}"] if self.removed else []
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -246,12 +261,7 @@ def _backfill(facts: BodyFacts) -> str:
 
 
 def _questions(facts: BodyFacts) -> list[str]:
-    read = [
-        f"{code(feature.name)} was written as “{text(feature.words)}” "
-        f"and read as {code(definition(feature, facts.view))}{_helpers(feature, facts.view)}. Is that what was meant?"
-        for feature in visible(facts.view)
-        if feature.words
-    ]
+    read = [_reading(feature, facts.view) for feature in visible(facts.view) if feature.words]
     skipped = [
         f"The check “{text(item.name)}” was skipped: {text(item.detail) or 'no reason given'}."
         for item in facts.measurements
@@ -261,12 +271,13 @@ def _questions(facts: BodyFacts) -> list[str]:
     return [*map(prose, facts.questions), *read, *skipped, *survivors]
 
 
-def _helpers(feature: ViewFeature, view: View) -> str:
-    """The hidden features, read from descriptions, that a feature is derived from."""
-    written = {one.name for one in view.spec.features}
-    named = set(re.findall(r"\w+", feature.derive or ""))
-    found = [one for one in view.features if one.internal and one.name in named - written]
-    return "".join(f", where {code(one.name)} is {code(definition(one, view))}" for one in found)
+def _reading(feature: ViewFeature, view: View) -> str:
+    """Asks whether the author's words were read as they were meant; with the helpers that the reading added."""
+    helpers = [f", where {code(one.name)} is {code(definition(one, view))}" for one in helpers_of(feature, view)]
+    read = f"{code(definition(feature, view))}{''.join(helpers)}"
+    written = f"{code(feature.name)} was written as “{text(feature.words)}”"
+    doubt = text(view.doubts.get(feature.name, ""))
+    return f"{written} and read as {read}. Is that what was meant? {doubt}".rstrip()
 
 
 def _utilities(facts: BodyFacts) -> str:
@@ -287,3 +298,41 @@ def _utilities(facts: BodyFacts) -> str:
             *(f"not used: {line}" for line in rejected),
         ]
     )
+
+
+def change_class(view: View, before: str | None) -> ChangeClass:
+    """Compares the view's output with `before`, the script's text on the base branch (None if it is new).
+
+    Not covered: columns that keep their name but change their type or meaning.
+    """
+    if before is None:
+        return ChangeClass("new view", tuple(view.output))
+    old = output_columns(before)
+    added = tuple(name for name in view.output if name not in old)
+    removed = tuple(sorted(old - set(view.output)))
+    if removed:
+        return ChangeClass("breaking", added, removed)
+    return ChangeClass("columns added" if added else "unchanged columns", added)
+
+
+def output_columns(source: str) -> frozenset[str]:
+    """Names in the widest `select` of a script, which defines its output; empty if the text is not valid Python."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return frozenset()
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    selects = [node for node in calls if dotted_name(node.func).endswith(".select")]
+    return max((frozenset(filter(None, map(_name, node.args))) for node in selects), key=len, default=frozenset())
+
+
+def _name(node: ast.expr) -> str | None:
+    """The output column of a `select` argument: its alias, or the column that it casts or passes through."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if not isinstance(node, ast.Call):
+        return None
+    called = dotted_name(node.func).rpartition(".")[2]
+    if called in ("alias", "name", "col", "column") and node.args and isinstance(node.args[0], ast.Constant):
+        return str(node.args[0].value)
+    return _name(node.func.value) if isinstance(node.func, ast.Attribute) else None

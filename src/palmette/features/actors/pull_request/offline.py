@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from palmette.documents import Model
 from palmette.engine.actor import Verdict
-from palmette.features.actors.pull_request.body import BodyFacts, pull_request_body
-from palmette.features.actors.pull_request.change import change_class
+from palmette.features.actors.pull_request.body import BodyFacts, change_class, pull_request_body
 from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities
 from palmette.features.checks.lint import LintCheck
 from palmette.features.cutoffs import cutoffs, run_call

@@ -84,7 +84,7 @@ class TestcaseGenerator(Agent):
         if not self.suite().possible:
             raise AnswerError(UNCOMPUTABLE, code="no-oracle", violations=(self._uncomputable(),))
         return (
-            prompt_context.meaning(self.view),
+            prompt_context.meaning(self.view, for_inputs=True),
             prompt_context.registry_of(self.view),
             section("mistakes", *self._mistakes(), rank=NEEDED),
             section("recipe", recipe(self.suite()), rank=NEEDED),

@@ -116,10 +116,7 @@ def expression_changes(sql: str) -> list[tuple[str, str]]:
 
 def _of_node(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
     if kind := _OPERATORS.get(type(node)):
-        yield (
-            f"{type(node).key} became {kind.key}",
-            kind(this=node.this.copy(), expression=node.expression.copy()),
-        )
+        yield (f"{type(node).key} became {kind.key}", kind(this=node.this.copy(), expression=node.expression.copy()))
     match node:
         case exp.And():
             yield "a condition was dropped", node.this.copy()
@@ -171,11 +168,6 @@ def _cases(cases: tuple[fsc_steps.CategoryCase, ...]) -> Changes:
             yield f"{case.then!r} is forgotten", (*before, *after)
         for what, sql in _sql(repr(case.then), case.when):
             yield what, (*before, case.model_copy(update={"when": sql}), *after)
-
-
-def _keys(keys: tuple[str, ...]) -> Changes:
-    for key in keys if len(keys) > 1 else ():
-        yield f"{key} is not a key", tuple(each for each in keys if each != key)
 
 
 def _buckets(bounds: tuple[float, ...]) -> Changes:

@@ -19,10 +19,8 @@ from palmette.features.oracle.reference import ReferenceCache, expected
 from palmette.features.oracle.states import sort_key
 from palmette.features.spec.view import AS_OF, View
 
-MULTIPLICITY = 1
-"""The number of parts that must detect each deviation, if there are enough."""
 SUSPECTED = 3
-"""The same, for deviations that concern a surviving mutant."""
+"""The number of parts that must detect a deviation that concerns a surviving mutant, if there are enough."""
 FEATURE_VALUES = ("value of ", "default of ")
 """Prefixes of entries of `CaseCandidate.detects` that refer to feature values."""
 
@@ -155,14 +153,13 @@ def cover(
     """
     weak = tuple(survivors)
     everything = frozenset[str]().union(*(candidate.detects for candidate in found))
-    wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else MULTIPLICITY for what in everything})
+    wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else 1 for what in everything})
     wanted.subtract(known)
     chosen: list[CaseCandidate] = []
     left = list(found)
     while left and +wanted:
         best = max(
-            left,
-            key=lambda candidate: (sum(1 for what in candidate.detects if wanted[what] > 0), -candidate.size),
+            left, key=lambda candidate: (sum(1 for what in candidate.detects if wanted[what] > 0), -candidate.size)
         )
         purpose = frozenset(what for what in best.detects if wanted[what] > 0)
         if not purpose:

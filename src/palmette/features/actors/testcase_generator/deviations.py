@@ -87,9 +87,8 @@ def populating(view: View) -> tuple[str, ...]:
         if isinstance(aggregate, fsc.Aggregate | fsc.Expression) and set(aggregate.by or ()) == set(view.grain):
             length = aggregate.window.timedelta or timedelta.max
             if view.source(aggregate.source).is_event:
-                longest[aggregate.source] = max(
-                    longest.get(aggregate.source, (length, feature.name)), (length, feature.name)
-                )
+                own = (length, feature.name)
+                longest[aggregate.source] = max(longest.get(aggregate.source, own), own)
     return tuple(name for _, name in longest.values())
 
 

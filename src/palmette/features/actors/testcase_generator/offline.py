@@ -103,8 +103,9 @@ class CaseSelector:
             each.sort(key=lambda row: sort_key(map(row.get, keys)))
         fewer = self._inputs(numbered, cutoff)
         notes = list(dict.fromkeys(candidate.part.note for candidate in group))
-        name = group[0].part.theme if len(notes) > 1 else _slug(notes[0])
-        return case_of(self.view, name, _sentence(notes), fewer if self._detects(fewer, _purpose(group)) else inputs)
+        name, why = group[0].part.theme if len(notes) > 1 else _slug(notes[0]), "; ".join(notes)
+        chosen = fewer if self._detects(fewer, _purpose(group)) else inputs
+        return case_of(self.view, name, f"{why[:1].upper()}{why[1:]}.", chosen)
 
     def _stating(
         self, cases: Sequence[TestCase], groups: Sequence[Sequence[CaseCandidate]], survivors: Collection[str]
@@ -247,11 +248,7 @@ def _case(name: str, why: str, inputs: CaseInputs, expect: tuple[Row, ...]) -> T
         if frame.rows
     }
     return TestCase(
-        name=name,
-        why=why,
-        as_of=timestamp_text(inputs.as_of) if inputs.as_of else None,
-        given=given,
-        expect=expect,
+        name=name, why=why, as_of=timestamp_text(inputs.as_of) if inputs.as_of else None, given=given, expect=expect
     )
 
 
@@ -278,11 +275,6 @@ def _grouped(chosen: Sequence[CaseCandidate], most: int) -> list[list[CaseCandid
         *_, number, index = min(pairs)
         found[index] += found.pop(number)
     return found
-
-
-def _sentence(notes: Sequence[str]) -> str:
-    text = "; ".join(notes)
-    return text[:1].upper() + text[1:] + "."
 
 
 def _slug(text: str) -> str:

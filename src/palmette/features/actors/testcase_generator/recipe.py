@@ -48,10 +48,9 @@ def _timestamps(suite: CaseSelector) -> Iterator[str]:
         yield f"Times of {table.name}, in `{table.event_time}`: {' '.join(ends)}"
     if late := [f"{table.name}.{table.available_time}" for table in suite.factory.events() if table.available_time]:
         yield (
-            f"Leave out {', '.join(late)} where it does not matter: the row could then be read at its own time, or "
-            "just before T where that is T or later, so that only its time keeps it out. Give it to rows at T-2h that "
-            "could be read at T, and at T+1h (they do not count), and for each window to a row well before its start "
-            "that could be read at T-1h (it is outside of the window)."
+            f"Leave out {', '.join(late)} where it does not matter: the row is then available at its own time, or just "
+            "before T where that is T or later. Give it to rows at T-2h that were available at T and at T+1h (they do "
+            "not count), and for each window to a row well before its start, available at T-1h (outside the window)."
         )
 
 

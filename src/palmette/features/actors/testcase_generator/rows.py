@@ -72,15 +72,12 @@ def _named(columns: Sequence[str], values: Sequence[Any]) -> Row:
 
 
 def _value(value: Any, column: RegisteredColumn | None, cutoff: datetime | None, zone: ZoneInfo) -> Any:
-    if not isinstance(value, str) or column is None or cutoff is None or not _is_time(column):
+    is_time = column is not None and (column.unit or column.type.parsed.name in ("timestamp", "timestamp_ntz", "date"))
+    if not isinstance(value, str) or column is None or cutoff is None or not is_time:
         return value
     timestamp = moment(value, cutoff, zone)
     held = None if timestamp is None else as_value(timestamp, column, zone)
     return value if held is None else encode(column.type.parsed, held)
-
-
-def _is_time(column: RegisteredColumn) -> bool:
-    return column.unit is not None or column.type.parsed.name in ("timestamp", "timestamp_ntz", "date")
 
 
 def _with_derived_columns(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) -> Row:
