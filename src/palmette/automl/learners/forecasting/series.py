@@ -77,7 +77,7 @@ def regular(rows: pd.DataFrame, time: str, frequency: str) -> pd.DataFrame:
         return rows.reset_index(drop=True)
     rows = rows[rows[time].notna()].sort_values(time, kind="stable")
     if rows.empty:
-        return rows
+        return rows.drop(columns=time)
     grid = grid_of(rows[time], frequency)
     places = places_in(grid, rows[time])
     values = rows.drop(columns=time)

@@ -13,7 +13,7 @@ from .session import WarmSession
 
 _FAILURE = 2000
 _ABOUT_A_CASE = 400
-"""Number of characters after a test's name that tell which words it is about."""
+"""Length of a test's text, in characters, that is searched for the words of a change."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
