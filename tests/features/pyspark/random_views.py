@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame
+from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import resolve
@@ -392,3 +393,12 @@ def _as_kind(moment: datetime | None, kind: str, unit: str, zone: ZoneInfo) -> A
         return moment.astimezone(zone).replace(tzinfo=None)
     micros = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     return micros // {"s": 1_000_000, "ms": 1000, "us": 1}[unit]
+
+
+def example(seed: int) -> tuple[View, dict[str, Frame], datetime | None, Frame]:
+    """A view with its input frames, cut-off and right output."""
+    maker = Maker(seed)
+    view = maker.view()
+    frames = maker.frames(view)
+    as_of = None if view.cutoff == "spine" else AS_OF
+    return view, frames, as_of, expected(view, frames, as_of)

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from random_views import AS_OF, Maker
+from random_views import example
 
 from palmette.errors import InputError
 from palmette.features.adoption.query import write_query
 from palmette.features.adoption.trees import NotReadError
 from palmette.features.harness.connect import ConnectHarness, ScriptCase
-from palmette.features.oracle import NotCovered, WouldFail, differences, expected
+from palmette.features.oracle import NotCovered, WouldFail, differences
 
 WRAPPER = """
 from pathlib import Path
@@ -24,12 +24,8 @@ def build(spark, tables, as_of=None):
 
 @pytest.mark.parametrize("seed", (0, 2, 4, 7, 11))
 def test_query_agrees_with_oracle(seed: int, harness: ConnectHarness, tmp_path: Path) -> None:
-    maker = Maker(seed)
     try:
-        view = maker.view()
-        frames = maker.frames(view)
-        as_of = None if view.cutoff == "spine" else AS_OF
-        wanted = expected(view, frames, as_of)
+        view, frames, as_of, wanted = example(seed)
         query = write_query(view)
     except (InputError, NotCovered, WouldFail, NotReadError) as error:
         pytest.skip(f"{type(error).__name__}: {error}")

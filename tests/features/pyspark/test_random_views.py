@@ -4,23 +4,19 @@ from pathlib import Path
 
 import pytest
 from pyspark_scripts import script
-from random_views import AS_OF, Maker
+from random_views import Maker, example
 
 from palmette.errors import InputError
 from palmette.features.checks.static.check import violations
 from palmette.features.harness.connect import ConnectHarness, ScriptCase
-from palmette.features.oracle import NotCovered, WouldFail, differences, expected
+from palmette.features.oracle import NotCovered, WouldFail, differences
 from palmette.features.script_tree import parse
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_script_agrees_with_oracle(seed: int, harness: ConnectHarness, tmp_path: Path) -> None:
-    maker = Maker(seed)
     try:
-        view = maker.view()
-        frames = maker.frames(view)
-        as_of = None if view.cutoff == "spine" else AS_OF
-        wanted = expected(view, frames, as_of)
+        view, frames, as_of, wanted = example(seed)
     except (InputError, NotCovered, WouldFail) as error:
         pytest.skip(str(error))
     path = tmp_path / "script.py"
