@@ -93,7 +93,7 @@ def _texts(name: str, literals: list[Literal], predicate_values: PredicateValues
     if paths := predicate_values.json_paths.get(name):
         return _documents(paths, [*words, *numbers, *(["12", "-4"] if numeric else [])])
     for pattern in predicate_values.formats.get(name, ()):
-        found += [format_clock(datetime.combine(day, time(13, 5, 9)), timedelta(), pattern) for day in _DAYS]
+        found += [format_clock(datetime.combine(day, time(13, 5, 9)), pattern) for day in _DAYS]
     if numeric:
         found += ["12", "3.5", "-4", "0", *numbers]
     mixed = [text for word in words for text in (word, f"{word}s", word.swapcase())]

@@ -230,6 +230,8 @@ def _function(node: Any, scope: EvaluationScope) -> TypedExpression:
         return BY_SYNTAX[name](arguments, scope, build)
     if name in functions.WITH_UNIT and len(arguments) == 3 and isinstance(arguments[0], exp.Column):
         arguments = [exp.Literal.string(arguments[0].name), *arguments[1:]]
+    if (definition := functions.expanded(name, arguments)) is not None:
+        return build(definition, scope)
     if name not in FUNCTIONS:
         raise NotCovered(f"the function {name}")
     if any(isinstance(argument, exp.Distinct | exp.Star) for argument in arguments):

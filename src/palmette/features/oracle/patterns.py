@@ -88,9 +88,9 @@ def _tokens(pattern: str) -> tuple[Token, ...]:
     return tuple(tokens)
 
 
-def format_clock(reading: datetime, offset: timedelta, pattern: str) -> str:
-    """Formats a local time by a Java date pattern; `offset` is the zone's offset from UTC."""
-    return "".join(text if kind == "'" else _field(reading, offset, kind, len(text)) for kind, text in _tokens(pattern))
+def format_clock(reading: datetime, pattern: str) -> str:
+    """Formats a local time by a Java date pattern; without a zone, its offset is that of UTC."""
+    return "".join(text if kind == "'" else _field(reading, kind, len(text)) for kind, text in _tokens(pattern))
 
 
 def _names(kind: str, width: int) -> list[str]:
@@ -98,7 +98,7 @@ def _names(kind: str, width: int) -> list[str]:
     return [name if width > 3 else name[:3] for name in (_MONTHS if kind == "M" else _DAYS)]
 
 
-def _field(at: datetime, offset: timedelta, kind: str, width: int) -> str:
+def _field(at: datetime, kind: str, width: int) -> str:
     match kind:
         case "y" if width == 2:
             return f"{at.year % 100:02d}"
@@ -111,7 +111,7 @@ def _field(at: datetime, offset: timedelta, kind: str, width: int) -> str:
         case "S":
             return f"{at.microsecond:06d}".ljust(9, "0")[:width]
         case "X" | "x" | "Z":
-            return _offset_text(offset, kind, width)
+            return _offset_text(at.utcoffset() or timedelta(), kind, width)
     numbers = {
         "y": at.year, "M": at.month, "d": at.day, "H": at.hour, "h": at.hour % 12 or 12, "m": at.minute, "s": at.second,
         "D": at.timetuple().tm_yday, "Q": (at.month + 2) // 3,
@@ -148,9 +148,7 @@ def _shape(kind: str, width: int) -> str:
     match kind:
         case "y":
             return r"\d{2}" if width == 2 else rf"\d{{{max(width, 1)},6}}"
-        case "E":
-            return "|".join(_names(kind, width))
-        case "M" if width >= 3:
+        case "E" | "M" if kind == "E" or width >= 3:
             return "|".join(_names(kind, width))
         case "a":
             return "AM|PM"

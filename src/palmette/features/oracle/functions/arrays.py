@@ -87,22 +87,15 @@ function("array_repeat", (ANY, INT), ARRAY, nulls=True)(lambda value, times: Non
 function("flatten", (array_of(ARRAY),), ARRAY)(
     lambda values: None if None in values else [item for value in values for item in value]
 )
-
-
-@function("get", (ARRAY, INT), ANY)
-def get(values: list[Any], index: int) -> Any:
-    """Counts from 0; null out of range."""
-    return values[index] if 0 <= index < len(values) else None
-
-
-@function("array_contains", (ARRAY, ANY), BOOLEAN)
-def array_contains(values: list[Any], wanted: Any) -> bool | None:
-    return True if _among(wanted, values) else None if None in values else False
-
-
-@function("array_position", (ARRAY, ANY), BIGINT)
-def array_position(values: list[Any], wanted: Any) -> int:
-    return next((i for i, value in enumerate(values, 1) if typed.same(value, wanted)), 0)
+function("array_contains", (ARRAY, ANY), BOOLEAN)(
+    lambda values, wanted: _among(wanted, values) or (None if None in values else False)
+)
+function("array_position", (ARRAY, ANY), BIGINT)(
+    lambda values, wanted: next((place for place, value in enumerate(values, 1) if typed.same(value, wanted)), 0)
+)
+function("sort_array", (ARRAY, BOOLEAN), ARRAY, optional=1)(
+    lambda values, ascending=True: sorted(values, key=typed.nulls_first, reverse=not ascending)
+)
 
 
 @function("arrays_overlap", (ARRAY, ARRAY), BOOLEAN)
@@ -136,12 +129,6 @@ def backwards(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     """Reverses an array or a text."""
     item = arguments[0] if arguments[0].kind.element else typed.to(arguments[0], STRING, scope.zone)
     return typed.lift(item.kind, [item], lambda value: value[::-1])
-
-
-@function("sort_array", (ARRAY, BOOLEAN), ARRAY, optional=1)
-def sort_array(values: list[Any], ascending: bool = True) -> list[Any]:
-    """Ascending with nulls first, or descending with nulls last."""
-    return sorted(values, key=typed.nulls_first, reverse=not ascending)
 
 
 def _extreme(pick: Any, values: Sequence[Any]) -> Any:

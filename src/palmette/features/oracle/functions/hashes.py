@@ -18,14 +18,10 @@ function("md5", (BINARY,), STRING)(lambda data: hashlib.md5(data, usedforsecurit
 function("sha sha1", (BINARY,), STRING)(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
 function("crc32", (BINARY,), BIGINT)(zlib.crc32)
 function("base64", (BINARY,), STRING)(lambda data: base64.b64encode(data).decode())
+_SHA = {0: hashlib.sha256, 224: hashlib.sha224, 256: hashlib.sha256, 384: hashlib.sha384, 512: hashlib.sha512}
+function("sha2", (BINARY, INT), STRING)(lambda data, bits: _SHA[bits](data).hexdigest() if bits in _SHA else None)
 _SEED = 42
 _BITS = 0xFFFFFFFF
-
-
-@function("sha2", (BINARY, INT), STRING)
-def sha2(data: bytes, bits: int) -> str | None:
-    algorithm = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
-    return hashlib.new(algorithm, data).hexdigest() if algorithm else None
 
 
 @builder("hash")

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from functools import cmp_to_key, partial
-from itertools import zip_longest
+from itertools import count, zip_longest
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.functions.nested import from_pairs
+from palmette.features.oracle.functions.nested import from_pairs, map_of
 from palmette.features.oracle.registry import BY_SYNTAX, FUNCTIONS, Build, element_of
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression
 from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
@@ -43,7 +43,7 @@ def _lambda(node: exp.Expr, kinds: Sequence[SparkType], scope: EvaluationScope, 
 
 def _over(
     collection: str,
-    shape: Callable[[Any, Callable[..., Any]], Any],
+    shape: Callable[[list[tuple[Any, Any]]], Any],
     result: Callable[[SparkType, SparkType], SparkType],
     nodes: Sequence[exp.Expr],
     scope: EvaluationScope,
@@ -52,36 +52,28 @@ def _over(
     """Compiles a function of a collection and a lambda.
 
     Args:
-        collection: `map`, `array`, or `pairs` for an array of which the lambda takes two elements.
-        shape: computes the value from the collection's and a function of the lambda's parameters.
+        collection: `array`, whose lambda takes a value and its place, or `map`, whose lambda takes a key and its value.
+        shape: computes the value from the lambda's results, each after its arguments.
         result: the type, given the collection's type and the lambda's.
     """
-    item = build(nodes[0], scope)
-    element = element_of(item, "map" if collection == "map" else "array")
-    kinds = {"map": [STRING, element], "array": [element, INT], "pairs": [element, element]}[collection]
-    function = _lambda(nodes[1], kinds, scope, build)
+    item, is_map = build(nodes[0], scope), collection == "map"
+    element = element_of(item, collection)
+    function = _lambda(nodes[1], [STRING, element] if is_map else [element, INT], scope, build)
 
     def run(row: Any) -> Any:
         values = item.run(row)
-        return None if values is None else shape(values, partial(function.call, row))
+        if values is None:
+            return None
+        entries = values.items() if is_map else zip(values, count())
+        return shape([(entry, function.call(row, *entry)) for entry in entries])
 
     return TypedExpression(result(item.kind, function.kind), run)
 
 
-def _any_is(wanted: bool, values: Sequence[Any], test: Callable[[Any], Any]) -> bool | None:
-    """`wanted` if the test gives it for any value, else null if any result is null, else `not wanted`."""
-    answers = [test(value) for value in values]
+def _any_is(wanted: bool, found: list[tuple[Any, Any]]) -> bool | None:
+    """`wanted` if the lambda gives it for any value, else null if any result is null, else `not wanted`."""
+    answers = [answer for _, answer in found]
     return wanted if wanted in answers else None if None in answers else not wanted
-
-
-def _sorted(values: list[Any], compare: Callable[[Any, Any], Any]) -> list[Any]:
-    def order(one: Any, other: Any) -> int:
-        place = compare(one, other)
-        if place is None:
-            raise WouldFail("the order of array_sort is null")
-        return int(place)
-
-    return sorted(values, key=cmp_to_key(order))
 
 
 def _aggregate(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
@@ -115,13 +107,22 @@ def _zip_with(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -
 
 def _array_sort(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build) -> TypedExpression:
     """Sorts by the given comparison, or in natural order with nulls last."""
-    if len(nodes) > 1:
-        return _over("pairs", _sorted, _same, nodes, scope, build)
-    return FUNCTIONS["array_sort"]([build(nodes[0], scope)], scope)
+    item = build(nodes[0], scope)
+    if len(nodes) == 1:
+        return FUNCTIONS["array_sort"]([item], scope)
+    compare = _lambda(nodes[1], [element_of(item)] * 2, scope, build)
 
+    def order(row: Any, one: Any, other: Any) -> int:
+        place = compare.call(row, one, other)
+        if place is None:
+            raise WouldFail("the order of array_sort is null")
+        return int(place)
 
-def _same(kind: SparkType, _: SparkType) -> SparkType:
-    return kind
+    def run(row: Any) -> Any:
+        values = item.run(row)
+        return None if values is None else sorted(values, key=cmp_to_key(partial(order, row)))
+
+    return TypedExpression(item.kind, run)
 
 
 def _with_keys(kind: SparkType, key: SparkType) -> SparkType:
@@ -130,36 +131,14 @@ def _with_keys(kind: SparkType, key: SparkType) -> SparkType:
     return kind
 
 
-def _kept(values: list[Any], test: Callable[..., Any]) -> list[Any]:
-    return [value for place, value in enumerate(values) if test(value, place) is True]
-
-
-def _changed(values: list[Any], change: Callable[..., Any]) -> list[Any]:
-    return [change(value, place) for place, value in enumerate(values)]
-
-
-def _kept_entries(items: dict[str, Any], test: Callable[..., Any]) -> dict[str, Any]:
-    return {key: value for key, value in items.items() if test(key, value) is True}
-
-
-def _changed_keys(items: dict[str, Any], change: Callable[..., Any]) -> dict[str, Any]:
-    return from_pairs([(change(key, value), value) for key, value in items.items()])
-
-
-def _changed_values(items: dict[str, Any], change: Callable[..., Any]) -> dict[str, Any]:
-    return {key: change(key, value) for key, value in items.items()}
-
-
-BY_SYNTAX |= {
-    "transform": partial(_over, "array", _changed, lambda _, kind: array_of(kind)),
-    "filter": partial(_over, "array", _kept, _same),
-    "exists": partial(_over, "array", partial(_any_is, True), lambda *_: BOOLEAN),
-    "forall": partial(_over, "array", partial(_any_is, False), lambda *_: BOOLEAN),
-    "map_filter": partial(_over, "map", _kept_entries, _same),
-    "transform_keys": partial(_over, "map", _changed_keys, _with_keys),
-    "transform_values": partial(_over, "map", _changed_values, lambda _, kind: SparkType("map", element=kind)),
-    "array_sort": _array_sort,
-    "aggregate": _aggregate,
-    "reduce": _aggregate,
-    "zip_with": _zip_with,
+_HIGHER_ORDER: dict[str, tuple[str, Callable[[list[Any]], Any], Callable[[SparkType, SparkType], SparkType]]] = {
+    "transform": ("array", lambda made: [new for _, new in made], lambda _, kind: array_of(kind)),
+    "filter": ("array", lambda made: [item for (item, _), keep in made if keep is True], lambda kind, _: kind),
+    "exists": ("array", partial(_any_is, True), lambda *_: BOOLEAN),
+    "forall": ("array", partial(_any_is, False), lambda *_: BOOLEAN),
+    "map_filter": ("map", lambda made: {key: item for (key, item), keep in made if keep is True}, lambda kind, _: kind),
+    "transform_keys": ("map", lambda made: from_pairs([(new, item) for (_, item), new in made]), _with_keys),
+    "transform_values": ("map", lambda made: {key: new for (key, _), new in made}, lambda _, kind: map_of(kind)),
 }
+BY_SYNTAX |= {name: partial(_over, *parts) for name, parts in _HIGHER_ORDER.items()}
+BY_SYNTAX |= {"array_sort": _array_sort, "aggregate": _aggregate, "reduce": _aggregate, "zip_with": _zip_with}

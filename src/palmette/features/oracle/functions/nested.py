@@ -57,11 +57,11 @@ def _arrays_zip(nodes: Sequence[exp.Expr], scope: EvaluationScope, build: Build)
 BY_SYNTAX |= {"struct": _struct, "arrays_zip": _arrays_zip}
 
 
-def _map_of(element: SparkType) -> SparkType:
+def map_of(element: SparkType) -> SparkType:
     return SparkType("map", element=element)
 
 
-_MAP = _map_of(ANY)
+_MAP = map_of(ANY)
 
 
 def from_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
@@ -88,15 +88,13 @@ def map_entries(arguments: list[TypedExpression], scope: EvaluationScope) -> Typ
 
 
 @builder("map")
-def map_of(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+def made_map(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     keys, values = arguments[::2], arguments[1::2]
     if any(key.kind != STRING for key in keys) or len(keys) != len(values):
         raise NotCovered("a map with keys that are not text")
     kind, items = unify(values, scope.zone)
-    return TypedExpression(
-        _map_of(kind),
-        lambda row: from_pairs([(key.run(row), item.run(row)) for key, item in zip(keys, items, strict=True)]),
-    )
+    pairs = [*zip(keys, items, strict=True)]
+    return TypedExpression(map_of(kind), lambda row: from_pairs([(key.run(row), item.run(row)) for key, item in pairs]))
 
 
 @builder("map_from_arrays")
@@ -109,7 +107,7 @@ def map_from_arrays(arguments: list[TypedExpression], scope: EvaluationScope) ->
             raise WouldFail("map_from_arrays of arrays of different lengths")
         return from_pairs([*zip(keys, values, strict=True)])
 
-    return lift(_map_of(element_of(arguments[1])), arguments, from_arrays)
+    return lift(map_of(element_of(arguments[1])), arguments, from_arrays)
 
 
 @builder("map_from_entries")
@@ -117,10 +115,10 @@ def map_from_entries(arguments: list[TypedExpression], scope: EvaluationScope) -
     fields = element_of(arguments[0]).fields
     if len(fields) != 2 or fields[0][1] != STRING:
         raise NotCovered("a map with keys that are not text")
-    return lift(_map_of(fields[1][1]), arguments, lambda entries: None if None in entries else from_pairs(entries))
+    return lift(map_of(fields[1][1]), arguments, lambda entries: None if None in entries else from_pairs(entries))
 
 
-@function("str_to_map", (STRING, STRING, STRING), _map_of(STRING), optional=2)
+@function("str_to_map", (STRING, STRING, STRING), map_of(STRING), optional=2)
 def str_to_map(text: str, between: str = ",", within: str = ":") -> dict[str, str | None]:
     if re.escape(between + within) != between + within and (between, within) != (",", ":"):
         raise NotCovered("str_to_map with a pattern")
@@ -146,10 +144,9 @@ def _parsed_json(text: str) -> Any:
         return _REFUSED
 
 
-@function("json_array_length", (STRING,), INT)
-def json_array_length(text: str) -> int | None:
-    value = _parsed_json(text)
-    return len(value) if isinstance(value, list) else None
+function("json_array_length", (STRING,), INT)(
+    lambda text: len(value) if isinstance(value := _parsed_json(text), list) else None
+)
 
 
 @builder("from_json")

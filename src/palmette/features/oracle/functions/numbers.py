@@ -1,5 +1,3 @@
-# ruff: noqa: ARG005 - entries of one table all take the same arguments
-
 """Numeric functions."""
 
 import math
@@ -8,11 +6,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, 
 from functools import partial
 from typing import Any
 
-from palmette.features.oracle.arithmetic import binary, negated
+from palmette.features.oracle.arithmetic import binary
 from palmette.features.oracle.casts import EXACT, in_range, to_decimal, to_single
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.registry import FUNCTIONS, builder, function
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, constant, lift, to
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, lift, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import Operator
 
@@ -85,11 +83,6 @@ def absolute(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedE
     return lift(kind, [item], lambda value: in_range(abs(value), kind) if kind.is_integer else abs(value))
 
 
-FUNCTIONS["negative"] = lambda arguments, scope: negated(arguments[0], scope.zone)
-FUNCTIONS["positive"] = lambda arguments, scope: arguments[0]
-FUNCTIONS["mod"] = lambda arguments, scope: binary("%", arguments[0], arguments[1], scope.zone)
-
-
 def _attempt(symbol: Operator, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     return attempted(binary(symbol, arguments[0], arguments[1], scope.zone))
 
@@ -129,6 +122,7 @@ def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
 _WAVES = (math.sin, math.cos, math.tan, math.sinh, math.cosh, math.tanh, math.asin, math.acos, math.atan, math.asinh)
 for _function in (math.sqrt, math.cbrt, math.exp, math.expm1, math.degrees, math.radians, *_WAVES):
     function(_function.__name__, (c.DOUBLE,), c.DOUBLE)(_guarded(_function))
+function("isnan", (c.DOUBLE,), c.BOOLEAN, nulls=True)(lambda value: value is not None and math.isnan(value))
 function("sign signum", (c.DOUBLE,), c.DOUBLE)(
     lambda value: value if math.isnan(value) or value == 0 else math.copysign(1.0, value)
 )
@@ -172,8 +166,8 @@ function("bit_count", (c.BIGINT,), c.INT)(lambda value: (value % (1 << 64)).bit_
 function("atan2", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.atan2)
 function("hypot", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.hypot)
 function("rint", (c.DOUBLE,), c.DOUBLE)(lambda value: float(round(value)) if math.isfinite(value) else value)
-FUNCTIONS["pi"] = lambda arguments, scope: constant(math.pi, c.DOUBLE)
-FUNCTIONS["e"] = lambda arguments, scope: constant(math.e, c.DOUBLE)
+function("pi", (), c.DOUBLE)(lambda: math.pi)
+function("e", (), c.DOUBLE)(lambda: math.e)
 
 
 @function("width_bucket", (c.DOUBLE, c.DOUBLE, c.DOUBLE, c.BIGINT), c.BIGINT)

@@ -28,6 +28,12 @@ function("initcap", (STRING,), STRING)(
 function("left", (STRING, INT), STRING)(lambda text, length: text[: max(length, 0)])
 function("right", (STRING, INT), STRING)(lambda text, length: text[-length:] if length > 0 else "")
 function("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
+function("replace", (STRING, STRING, STRING), STRING, optional=1)(
+    lambda text, old, new="": text.replace(old, new) if old else text
+)
+function("locate position", (STRING, STRING, INT), INT, optional=1)(
+    lambda part, text, start=1: text.find(part, start - 1) + 1 if start > 0 else 0
+)
 
 
 @function("substring substr", (STRING, INT, INT), STRING, optional=1)
@@ -53,11 +59,6 @@ def split_part(text: str, separator: str, part: int) -> str:
     parts = text.split(separator) if separator else [text]
     index = part - 1 if part > 0 else len(parts) + part
     return parts[index] if 0 <= index < len(parts) else ""
-
-
-@function("replace", (STRING, STRING, STRING), STRING, optional=1)
-def replace(text: str, old: str, new: str = "") -> str:
-    return text.replace(old, new) if old else text
 
 
 @function("translate", (STRING, STRING, STRING), STRING)
@@ -90,11 +91,6 @@ function("rtrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.rstrip))
 function("btrim", (STRING, STRING), STRING, optional=1)(lambda text, characters=" ": text.strip(characters))
 
 
-@function("locate position", (STRING, STRING, INT), INT, optional=1)
-def locate(part: str, text: str, start: int = 1) -> int:
-    return text.find(part, start - 1) + 1 if start > 0 else 0
-
-
 @builder("concat")
 def concat(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     kind = next((item.kind for item in arguments if item.kind.name == "array"), STRING)
@@ -122,12 +118,9 @@ def concat_ws(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
 function("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)(
     lambda text, pattern: java_regex(pattern).search(text) is not None
 )
-
-
-@function("regexp_extract", (STRING, STRING, INT), STRING, optional=1)
-def regexp_extract(text: str, pattern: str, group: int = 1) -> str:
-    """Returns the empty string if nothing matches."""
-    return next(iter(regexp_extract_all(text, pattern, group)), "")
+function("regexp_replace", (STRING, STRING, STRING), STRING)(
+    lambda text, pattern, new: java_regex(pattern).sub(lambda match: java_replacement(new, match), text)
+)
 
 
 @function("regexp_extract_all", (STRING, STRING, INT), c.array_of(STRING), optional=1)
@@ -138,20 +131,9 @@ def regexp_extract_all(text: str, pattern: str, group: int = 1) -> list[str]:
     return [match[group] or "" for match in regex.finditer(text)]
 
 
-@function("regexp_replace", (STRING, STRING, STRING), STRING)
-def regexp_replace(text: str, pattern: str, replacement: str) -> str:
-    return java_regex(pattern).sub(lambda match: java_replacement(replacement, match), text)
-
-
-function("regexp_count", (STRING, STRING), INT)(
-    lambda text, pattern: sum(1 for _ in java_regex(pattern).finditer(text))
+function("regexp_extract", (STRING, STRING, INT), STRING, optional=1)(
+    lambda text, pattern, group=1: next(iter(regexp_extract_all(text, pattern, group)), "")
 )
-
-
-@function("regexp_substr", (STRING, STRING), STRING)
-def regexp_substr(text: str, pattern: str) -> str | None:
-    match = java_regex(pattern).search(text)
-    return match[0] if match else None
 
 
 @function("split", (STRING, STRING, INT), c.array_of(STRING), optional=1)
@@ -176,12 +158,6 @@ def elt(place: int | None, *texts: str | None) -> str | None:
     if place is not None and not 1 <= place <= len(texts):
         raise WouldFail(f"there is no text {place} among {len(texts)}")
     return None if place is None else texts[place - 1]
-
-
-@function("find_in_set", (STRING, STRING), INT)
-def find_in_set(text: str, listed: str) -> int:
-    texts = listed.split(",")
-    return texts.index(text) + 1 if text in texts else 0
 
 
 @function("levenshtein", (STRING, STRING), INT)

@@ -1,5 +1,3 @@
-# ruff: noqa: ARG005 - entries of one table all take the same arguments
-
 """Date and timestamp functions, in the view's zone."""
 
 from collections.abc import Callable
@@ -24,7 +22,7 @@ from palmette.features.oracle.clock import (
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import format_clock, parse_clock, parse_day
 from palmette.features.oracle.registry import FUNCTIONS, builder, function
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, lift, to
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, constant, lift, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP
 from palmette.features.spec.values import SparkType
@@ -53,23 +51,11 @@ _DAY_PARTS: dict[str, Callable[[date], int]] = {
 DAY_PARTS = {name: part for names, part in _DAY_PARTS.items() for name in names.split()}
 
 
-for _alias in ("year", "quarter", "month", "day", "dayofmonth", "weekofyear", "dayofweek", "weekday", "dayofyear"):
-    function(_alias, (DATE,), INT)(DAY_PARTS[_alias])
-
-
 def clock(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
     """Converts an argument of any time type to local time."""
     if item.kind.name == "timestamp_ntz":
         return item
     return to(to(item, TIMESTAMP, scope.zone), c.NTZ, scope.zone)
-
-
-def _clock_part(part: str, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    return lift(INT, [clock(arguments[0], scope)], lambda reading: getattr(reading, part))
-
-
-for _part in ("hour", "minute", "second"):
-    FUNCTIONS[_part] = partial(_clock_part, _part)
 
 
 @builder("date_part", "datepart")
@@ -78,7 +64,7 @@ def date_part(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     if part in DAY_PARTS:
         return lift(INT, [to(arguments[1], DATE, scope.zone)], DAY_PARTS[part])
     if part in ("hour", "hours", "minute", "minutes"):
-        return _clock_part(part.rstrip("s"), arguments[1:], scope)
+        return lift(INT, [clock(arguments[1], scope)], lambda reading: getattr(reading, part.rstrip("s")))
     if part in ("second", "seconds"):
         kind, item = SparkType("decimal", 8, 6), clock(arguments[1], scope)
         return lift(kind, [item], lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6))
@@ -107,9 +93,6 @@ def _moved(at: datetime, unit: str, amount: int, zone: ZoneInfo) -> datetime:
     if unit in ("day", "week"):
         return plus_days(at, amount * (7 if unit == "week" else 1), zone)
     return at + amount * _MICROSECONDS[unit] * MICROSECOND
-
-
-function("date_sub", (DATE, INT), DATE)(lambda day, days: shifted(day, -days))
 
 
 @builder("datediff", "date_diff", "timestampdiff")
@@ -180,9 +163,7 @@ def _floor_day(day: date, unit: str) -> date | None:
             return None
 
 
-@function("trunc", (DATE, STRING), DATE)
-def trunc(day: date, unit: str) -> date | None:
-    return _floor_day(day, unit.lower())
+function("trunc", (DATE, STRING), DATE)(lambda day, unit: _floor_day(day, unit.lower()))
 
 
 @function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, zoned=True)
@@ -220,10 +201,9 @@ for _name, _target in (("date", DATE), ("timestamp", TIMESTAMP)):
     FUNCTIONS[f"try_to_{_name}"] = partial(_parsed, _target, True)
 
 
-@function("date_format", (TIMESTAMP, STRING), STRING, zoned=True)
-def date_format(zone: ZoneInfo, at: datetime, pattern: str) -> str:
-    local = at.astimezone(zone)
-    return format_clock(local.replace(tzinfo=None), local.utcoffset() or timedelta(), pattern)
+function("date_format", (TIMESTAMP, STRING), STRING, zoned=True)(
+    lambda zone, at, pattern: format_clock(at.astimezone(zone), pattern)
+)
 
 
 @builder("unix_timestamp", "to_unix_timestamp")
@@ -233,22 +213,15 @@ def unix_timestamp(arguments: list[TypedExpression], scope: EvaluationScope) -> 
         raise NotCovered("the current time")
     if arguments[0].kind.name != "string":
         return lift(BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: _towards_zero(micros(at), 10**6))
-    pattern = arguments[1] if len(arguments) > 1 else TypedExpression(STRING, lambda row: "yyyy-MM-dd HH:mm:ss")
+    pattern = arguments[1] if len(arguments) > 1 else constant("yyyy-MM-dd HH:mm:ss", STRING)
     return lift(
         BIGINT, [arguments[0], pattern], lambda value, shape: micros(parse_clock(value, shape, scope.zone)) // 10**6
     )
 
 
-@function("from_unixtime", (BIGINT, STRING), STRING, optional=1, zoned=True)
-def from_unixtime(zone: ZoneInfo, seconds: int, pattern: str = "yyyy-MM-dd HH:mm:ss") -> str:
-    return date_format(zone, EPOCH + timedelta(seconds=seconds), pattern)
-
-
 for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
     function(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: micros(at) // size)
     function(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(lambda amount, size=_size: EPOCH + amount * size * MICROSECOND)
-function("unix_date", (DATE,), INT)(lambda day: (day - EPOCH.date()).days)
-function("date_from_unix_date", (INT,), DATE)(lambda days: shifted(EPOCH.date(), days))
 
 
 @function("make_date", (INT, INT, INT), DATE)
@@ -277,7 +250,3 @@ function("from_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
 function("to_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
     lambda at, name: at_wall(at.replace(tzinfo=None), ZoneInfo(name))
 )
-
-
-for _name in ("to_timestamp_ntz", "timestamp_ntz"):
-    FUNCTIONS[_name] = lambda arguments, scope: to(arguments[0], c.NTZ, scope.zone)
