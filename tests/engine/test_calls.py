@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -213,7 +214,7 @@ def test_input_that_is_refused_before_anything_is_paid_leaves_no_run(tmp_path: P
 
 def test_a_journal_of_an_older_format_is_named(tmp_path: Path) -> None:
     run_topology(chain(Toy("a", strict=True)), tmp_path)
-    with sqlite3.connect(tmp_path / "journal.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as connection, connection:
         connection.execute("PRAGMA user_version=1")
     connection.close()
     with pytest.raises(UserError, match="older palmette"):

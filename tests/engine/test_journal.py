@@ -42,7 +42,7 @@ def test_many_threads_may_write_and_a_reader_may_look(tmp_path: Path) -> None:
 def test_a_journal_of_a_newer_palmette_is_refused(tmp_path: Path) -> None:
     with Journal(tmp_path):
         pass
-    with sqlite3.connect(tmp_path / NAME) as connection:
+    with closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
         connection.execute("PRAGMA user_version=99")
     connection.close()
     with pytest.raises(RunError, match="newer palmette"):

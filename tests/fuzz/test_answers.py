@@ -90,7 +90,7 @@ BOMBS = {
         "a: &a [*a]",
     )},
     **{f"python {text[:20]}": f'{{"name": "a"}}\n```python script\n{text}\n```' for text in (
-        "(" * 500, "1" * 5000, "not " * 3000 + "1", "\0",
+        "(" * 500, "1" * 5000, "not " * 20_000 + "1", "\0",
     )},
 }  # fmt: skip
 

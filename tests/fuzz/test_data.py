@@ -9,6 +9,7 @@ import os
 import sqlite3
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def written(write: Callable[[io.BytesIO], object]) -> bytes:
 
 
 def database(statement: str = "") -> bytes:
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection, connection:
         connection.executescript(statement) if statement else FRAME.to_sql("t", connection, index=False)
         return connection.serialize()
 

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def go(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def require_clean(*texts: str, folder: Path) -> None:
     """No secret in a text or in any file of a folder, plainly or as JSON and reprs write it."""
-    with sqlite3.connect(folder / "journal.sqlite") as connection:
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as connection, connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     read = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -61,6 +62,6 @@ def write_journal(folder: Path, decisions: int) -> None:
         )
     pair = (Decided(next="a", target="a"), InvocationStarted(actor="a", inputs={}))
     rows = [(time.time(), one.kind, one.model_dump_json()) for one in pair] * decisions
-    with sqlite3.connect(folder / "journal.sqlite") as connection:
+    with closing(sqlite3.connect(folder / "journal.sqlite")) as connection, connection:
         connection.executemany("INSERT INTO events (at, kind, body) VALUES (?, ?, ?)", rows)
     connection.close()

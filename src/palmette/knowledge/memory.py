@@ -12,7 +12,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -85,7 +85,7 @@ class Memory:
     def add(self, runs: Iterable[RunMemory]) -> int:
         """Keeps runs, each once; returns their number."""
         rows = [(one.run, one.ended.isoformat(), one.model_dump_json()) for one in runs]
-        with closing(self._open()) as base, base:
+        with self._transaction() as base:
             base.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", rows)
         return len(rows)
 
@@ -93,7 +93,7 @@ class Memory:
         """The runs, the newest first; rows that are none are left out."""
         if not self.path.is_file():
             return []
-        with closing(self._open()) as base:
+        with self._transaction() as base:
             texts = [text for (text,) in base.execute("SELECT content FROM runs ORDER BY ended DESC")]
         return [one for one in map(_parsed, texts) if one]
 
@@ -107,18 +107,19 @@ class Memory:
         return found[0]
 
     def forget(self, run: str) -> None:
-        with closing(self._open()) as base, base:
+        with self._transaction() as base:
             base.execute("DELETE FROM runs WHERE run = ?", (self.get(run).run,))
 
-    def _open(self) -> sqlite3.Connection:
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            base = sqlite3.connect(self.path, timeout=10)
-            base.execute("CREATE TABLE IF NOT EXISTS runs(run TEXT PRIMARY KEY, ended TEXT, content TEXT)")
+            with closing(sqlite3.connect(self.path, timeout=10)) as base, base:
+                base.execute("CREATE TABLE IF NOT EXISTS runs(run TEXT PRIMARY KEY, ended TEXT, content TEXT)")
+                yield base
         except (OSError, sqlite3.Error) as error:
             message = f"The memory {str(self.path)!r} cannot be used: {error}."
             raise MachineError(message, f"Move it away, or set {VARIABLE}.", code="memory-unusable") from error
-        return base
 
 
 def _parsed(text: str) -> RunMemory | None:

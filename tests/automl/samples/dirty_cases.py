@@ -9,6 +9,7 @@ import sqlite3
 import struct
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -286,7 +287,7 @@ def looped(folder: Path) -> Path:
 
 def tables(folder: Path) -> Path:
     path = folder / "shop.db"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE orders (id INTEGER, total REAL)")
         connection.execute("CREATE TABLE users (name TEXT, age INTEGER)")
         connection.execute("INSERT INTO orders VALUES (1, 2.5)")

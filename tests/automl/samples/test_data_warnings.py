@@ -7,6 +7,7 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def refused(path: Path) -> tuple[str, str]:
 
 def test_a_database_whose_rows_are_still_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "d.sqlite"
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA journal_mode = wal")
         connection.execute("CREATE TABLE t (a, b)")
         connection.execute("PRAGMA wal_checkpoint")

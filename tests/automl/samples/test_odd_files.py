@@ -5,6 +5,7 @@ import json
 import sqlite3
 import tarfile
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_a_row_of_a_number_that_no_workbook_has(tmp_path: Path) -> None:
 
 def test_a_column_that_a_database_computes_is_refused_before_it_is_read(tmp_path: Path) -> None:
     """It may take for ever, and nothing can end it."""
-    with sqlite3.connect(tmp_path / "d.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "d.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE t (a, b GENERATED ALWAYS AS (a || 'x'))")
         connection.execute("INSERT INTO t (a) VALUES (1)")
     connection.close()
