@@ -67,7 +67,8 @@ class Grammar:
         squeezed = re.sub(r"[\s_-]+", "", plain.casefold())
         every = (name for column in data.columns for name in dict.fromkeys((column.name, column.source)))
         named = (name for name in every if name and key_of(name) in squeezed)
-        column = _alternatives(sorted(named, key=len, reverse=True))
+        longest = sorted(named, key=len, reverse=True)
+        column, exact = _alternatives(longest), _alternatives(longest, exactly=True)
         metric = names_pattern(part for name, one in known.metrics.items() for part in (name, *one.names))
         learner = names_pattern(part for name, one in known.learners.items() for part in (name, *one))
         before, after = (known.parts[name].replace(" ", r"\s+") for name in ("a_learner", "learner_noun"))
@@ -78,6 +79,7 @@ class Grammar:
         self._names = {
             "column": rf"(?P<column>{column})",
             "columns": rf"(?P<columns>{column}(?:{_LIST}(?:the\s+)?(?:columns?\s+)?{column}){{0,60}})",
+            "exact": rf"(?P<columns>{exact}(?:{_LIST}(?:the\s+)?{exact}){{0,60}})",
             "metric": rf"(?P<metric>(?<!\w)(?:{metric})(?!\w))",
             "parenthesis": rf"(?:\s*\((?:{metric})\)|\s+or\s+(?:the\s+)?(?:{metric})(?!\w))?",
             "learners": rf"(?P<learners>{a_learner}(?:{_LIST}{a_learner}){{0,20}})",
@@ -108,12 +110,13 @@ class Grammar:
         return found.pop() if len(found) == 1 else None
 
 
-def _alternatives(names: Iterable[str]) -> str:
+def _alternatives(names: Iterable[str], exactly: bool = False) -> str:
     """Returns a pattern for column names, as written or as words; names that are common words match only in quotes."""
     parts = []
     for name in names:
         words = name_words(name)
-        loose = r"[\s_-]?".join(map(re.escape, words)) if re.fullmatch(r"[\w\s-]+", name) else ""
+        has_words = not exactly and re.fullmatch(r"[\w\s-]+", name)
+        loose = r"[\s_-]?".join(map(re.escape, words)) if has_words else ""
         plural = "(?:e?s)?" if loose and len(words[-1]) > 2 and words[-1].isalpha() and words[-1][-1] != "s" else ""
         parts += [rf"{quote}{re.escape(name)}{quote}" for quote in "\"'`"]
         if name.casefold() not in vocabulary().short_words:
