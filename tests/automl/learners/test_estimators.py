@@ -1,5 +1,6 @@
 """Estimators that are delivered: scikit-learn's own checks pass."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ def test_scikit_learn_accepts_it(estimator: Any, check: Any) -> None:
 
 def test_scikit_learn_accepts_networks() -> None:
     pytest.importorskip("torch")
-    from palmette.automl.learners.neural.networks import NetworkRegressor, shared_layers
+    from palmette.automl.learners.neural.networks import tabm
+    from palmette.automl.learners.neural.training import NetworkRegressor
 
     known = dict.fromkeys(
         ("check_sample_weight_equivalence_on_dense_data", "check_all_zero_sample_weights_error"),
@@ -40,7 +42,7 @@ def test_scikit_learn_accepts_networks() -> None:
     ) | dict.fromkeys(
         ("check_methods_sample_order_invariance", "check_methods_subset_invariance"), "it has single precision"
     )
-    check_estimator(NetworkRegressor(shared_layers, epochs=20, width=32), expected_failed_checks=known, on_skip=None)
+    check_estimator(NetworkRegressor(partial(tabm, width=32), epochs=20), expected_failed_checks=known, on_skip=None)
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,7 @@ CELLS_TOGETHER = 16  # batch size
 
 def fastest_device() -> str:
     """Returns the fastest device of this machine."""
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
+    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 class TrainedNetwork(NamedTuple):

@@ -97,10 +97,8 @@ class Stateless(TransformerMixin, BaseEstimator):
 class SquashingScaler(RobustScaler):
     """Centres each column at its median, divides by the interquartile range, and squashes outliers smoothly.
 
-    All values lie between -`bound` and `bound`, so that outliers keep their order and lose their leverage.
+    All values lie between -3 and 3, so that outliers keep their order and lose their leverage.
     """
-
-    bound = 3.0
 
     def fit(self, X: Any, y: Any = None) -> Self:
         scale = super().fit(X).scale_
@@ -110,7 +108,7 @@ class SquashingScaler(RobustScaler):
 
     def transform(self, X: Any) -> np.ndarray:
         scaled = super().transform(X)
-        return scaled / np.sqrt(1 + (scaled / self.bound) ** 2)
+        return scaled / np.sqrt(1 + (scaled / 3) ** 2)
 
 
 STRENGTHS = np.logspace(0, 5, 11)

@@ -54,24 +54,12 @@ def unwrapped(learner: Any) -> tuple[Any, Any, Any]:
 
 
 def network_content(learner: Any, features: Any, classifies: bool) -> bytes:
-    """The ONNX file of a network for tables, with the scaling of its inputs."""
+    """The ONNX file of a network."""
     import torch
-
-    imputer, scaler = learner.scales_
-    inputs, layers = learner.network_.requires_grad_(False)
-    numbers = [place for place in range(features.shape[1]) if place not in learner.categorical]
 
     class Network(torch.nn.Module):
         def forward(self, cells: Any) -> Any:
-            codes = torch.nan_to_num(cells[:, list(learner.categorical)] + 1).long()
-            known = torch.where(codes < torch.as_tensor(learner.counts_), codes, 0)
-            values, statistics = cells[:, numbers].double(), torch.as_tensor(imputer.statistics_)
-            absent = torch.isnan(values)
-            flags = absent[:, torch.as_tensor(imputer.indicator_.features_)].double()
-            scaled = torch.cat([torch.where(absent, statistics, values), flags], dim=1)
-            scaled = (scaled - torch.as_tensor(scaler.center_)) / torch.as_tensor(scaler.scale_)
-            scaled = scaled / torch.sqrt(1 + (scaled / scaler.bound) ** 2)
-            made = layers(inputs(scaled.float(), known))
+            made = learner.network_.requires_grad_(False)(cells)
             if classifies:
                 return made.softmax(dim=2).mean(dim=1)
             return made.mean(dim=1) * learner.scale_ + learner.middle_

@@ -26,8 +26,6 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 class ProbabilityClassifier(ClassifierMixin):
     """Predicts the most probable class; subclasses implement `predict_proba`."""
 
-    classes_: np.ndarray
-
     def predict(self, X: Any) -> np.ndarray:
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 

@@ -102,9 +102,10 @@ class Regression(Supervised):
         return _transformed(super().assembled(plain, ensembling, class_weights), transform)
 
     def prepared(self, member: EnsembleMember) -> Call:
-        """Clips predictions of learners other than trees, which stay within the range of their targets anyway."""
+        """Clips predictions, but for those of trees, and of networks on features within narrow bounds."""
         learner, transform = member.learner, member.candidate.strategy.target_transform
-        if learner_named(member.candidate.learner).layout != "tree":
+        known = learner_named(member.candidate.learner)
+        if known.layout != "tree" and known.track != "neural":
             learner = Call("palmette.automl.learners.wrappers.ClippedRegressor", {"regressor": learner})
         return learner if transform == "none" else _transformed(learner, transform)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from palmette.automl.calls import Call, Name
+from palmette.automl.calls import Call, with_arguments
 from palmette.automl.encoders.audio.encoders import AudioFolder
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.encoders.image.encoders import ImageFolder
@@ -30,6 +30,7 @@ from palmette.automl.learners.learner import (
 HERE = "palmette.automl.learners.neural"
 MOST_EPOCHS, PATIENCE = 200, 8
 MANY = 2_000_000  # work above which layers are narrower
+DESCENT = ("learning_rate", "weight_decay")  # settings of the training, not of the layers
 FAMILIES = frozenset({"neural_network", "deep_learning", "pytorch"})
 
 
@@ -52,15 +53,15 @@ class NetworkLearner(Learner):
 
 
 class _Neural(NetworkLearner):
-    layers: ClassVar[str]  # function that builds the layers after the first
+    layout = "dense"
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
-        layers = Name(f"{HERE}.networks.{self.layers}")
-        given: dict[str, Any] = {"architecture": layers, **settings}
-        given |= {"categorical": setup.places} if setup.places else {}
+        of_layers = {name: one for name, one in settings.items() if name not in DESCENT}
+        given: dict[str, Any] = {"network": with_arguments(f"{HERE}.networks.{self.name}", **of_layers)}
+        given |= {name: one for name, one in settings.items() if name in DESCENT}
         given |= {"absolute": True} if setup.is_absolute else {}
         given |= {"epochs": rounds or MOST_EPOCHS, "random_state": setup.seed}
-        return Call(setup.path(f"{HERE}.networks.Network"), given)
+        return Call(setup.path(f"{HERE}.training.Network"), given)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {
@@ -77,9 +78,8 @@ class _Neural(NetworkLearner):
 
 class TabM(_Neural):
     name = "tabm"
-    layers = "shared_layers"
     families = FAMILIES
-    description = "Several networks in one, on numbers spread over waves and learnt vectors of categories."
+    description = "Several networks in one, on numbers spread over waves."
     measured = Measured(2.24, 3.1e-5, kilobytes=2720.0, row=0.002, milliseconds=5.2)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
@@ -90,9 +90,8 @@ class TabM(_Neural):
 
 class ResNet(_Neural):
     name = "resnet"
-    layers = "residual_layers"
     families = FAMILIES | {"residual_network"}
-    description = "A residual network, on numbers spread over waves and learnt vectors of categories."
+    description = "A residual network, on numbers spread over waves."
     measured = Measured(1.12, 1.6e-5, kilobytes=1360.0, row=0.002, milliseconds=5.2)
     rank = 14
     reason = "deeper: each block corrects those before it"
@@ -111,8 +110,9 @@ class ImageNetwork(NetworkLearner):
     measured = Measured(2.0, 1.5e-3, kilobytes=1000.0, milliseconds=8.0)
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
-        given = {**settings, "epochs": rounds or MOST_PIXEL_EPOCHS, "random_state": setup.seed}
-        return Call(setup.path(f"{HERE}.picture_networks.PictureNetwork"), given)
+        network = with_arguments(f"{HERE}.picture_networks.PictureNetwork", **settings)
+        given = {"network": network, "epochs": rounds or MOST_PIXEL_EPOCHS, "random_state": setup.seed}
+        return Call(setup.path(f"{HERE}.training.Network"), given)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         rank = 3.0 if facts.is_alone("image") else BESIDE_OTHERS

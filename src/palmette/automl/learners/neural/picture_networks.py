@@ -1,64 +1,44 @@
-"""A small convolutional network for pictures as scikit-learn estimators, in PyTorch."""
+"""A small convolutional network for pictures, in PyTorch."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Self
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
 
-from palmette.automl.learners.neural.training import ClassOutputs, NetworkEstimator, NumberOutputs
-
 SMALLEST = 16  # smallest side in pixels
+TOGETHER = 256  # pictures per batch in prediction
 TURN, ZOOM, SHIFT, LIGHT = 0.2, 0.15, 0.12, 0.2  # largest random changes of a picture in training
 
 
-@dataclass(eq=False, repr=False)
-class _PictureNetwork(NetworkEstimator):
-    """Shared by both networks: rows are the pixels of square pictures, from 0 to 1."""
+class PictureNetwork(nn.Module):
+    """Learns from the pixels of square pictures, from 0 to 1, by convolutions.
 
-    rows_at_once = 256
+    Members are one changed picture in training, else the picture and its mirror image if it shows the same.
+    """
 
-    epochs: int = 60  # passes over the training rows
-    width: int = 32  # channels of the first layer
-    mirrored: bool = True  # whether a mirror image shows the same
-    random_state: int = 0
+    def __init__(self, rows: torch.Tensor, outputs: int, width: int = 32, mirrored: bool = True) -> None:
+        super().__init__()
+        self.layers, self.mirrored = convolutions(width, outputs), mirrored
 
-    def _built(self, X: np.ndarray, outputs: int) -> nn.Module:
-        return convolutions(self.width, outputs)
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        side = max(SMALLEST, math.ceil((rows.shape[1] / 3) ** 0.5))
+        pixels = functional.pad(rows, (0, 3 * side**2 - rows.shape[1]))  # also pixels of several pictures
+        pixels = pixels.reshape(-1, side, side, 3).permute(0, 3, 1, 2) * 2 - 1
+        if self.training:
+            return self.layers(changed(pixels, self.mirrored))[:, None]
+        parts = [self._outputs(some) for some in torch.split(pixels.to(next(self.parameters()).dtype), TOGETHER)]
+        return torch.cat(parts)
 
-    def _tensors(self, X: np.ndarray) -> list[torch.Tensor]:
-        side = max(SMALLEST, math.ceil((X.shape[1] / 3) ** 0.5))
-        pixels = np.pad(np.nan_to_num(X), ((0, 0), (0, 3 * side**2 - X.shape[1])))  # also pixels of several pictures
-        return [torch.as_tensor(pixels, dtype=torch.float32).reshape(len(X), side, side, 3).permute(0, 3, 1, 2) * 2 - 1]
-
-    def _forward(self, rows: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Members are one changed picture in training, else the picture and its mirror image if it shows the same."""
-        (pixels,), network = rows, self.network_
-        if network.training:
-            return network(changed(pixels, self.mirrored))[:, None]
-        pixels = pixels.to(next(network.parameters()).dtype)
+    def _outputs(self, pixels: torch.Tensor) -> torch.Tensor:
         views = (pixels, pixels.flip(3)) if self.mirrored else (pixels,)
-        return torch.stack([network(view) for view in views], dim=1)
+        return torch.stack([self.layers(view) for view in views], dim=1)
 
-    def _outputs(self, X: Any) -> torch.Tensor:
-        """Computes in double precision if the device can, so that an output does not depend on other rows."""
-        if next(self.network_.parameters()).device.type != "mps":
-            self.network_.double()
-        made = super()._outputs(X)
-        self.network_.float()
-        return made
-
-
-class PictureNetworkClassifier(ClassOutputs, _PictureNetwork):
-    """A convolutional network that predicts probabilities."""
-
-
-class PictureNetworkRegressor(NumberOutputs, _PictureNetwork):
-    """A convolutional network that predicts numbers."""
+    def train(self, mode: bool = True) -> Self:
+        """Predicts in double precision if the device can, so that an output does not depend on other rows."""
+        is_double = not mode and next(self.parameters()).device.type != "mps"
+        return super().train(mode).to(torch.float64 if is_double else torch.float32)
 
 
 def convolutions(width: int, outputs: int) -> nn.Module:

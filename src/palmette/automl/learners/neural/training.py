@@ -3,22 +3,18 @@
 import copy
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
 from torch.nn import functional
 
-from palmette.automl.encoders.trained_networks import fastest_device
 from palmette.automl.learners.wrappers import ProbabilityClassifier
-
-STEPS_AN_EPOCH, SMALLEST_BATCH, LARGEST_BATCH = 16, 64, 512
-"""Gradient steps per epoch, within these limits of the batch size."""
 
 
 class EarlyStopping:
@@ -65,71 +61,58 @@ def descend(descent: Any, loss: torch.Tensor, norm: float = 1.0) -> None:
     descent.step()
 
 
-class NetworkEstimator(BaseEstimator):
-    """Trains a network on numbers, with NaN for missing values; subclasses build it and prepare its inputs."""
+@dataclass(eq=False, repr=False)
+class _Network(BaseEstimator):
+    """Trains a network; its outputs have the shape (n, members, outputs), and the members' mean is the prediction."""
 
-    epochs: int
-    random_state: int
-    network_: Any
-    learning_rate, weight_decay = 2e-3, 1e-3
-    rows_at_once = 8192  # rows per batch in prediction
+    network: Callable[[torch.Tensor, int], nn.Module]  # builds it for training rows (n, d) and a number of outputs
+    epochs: int = 60  # passes over the training rows
+    learning_rate: float = 2e-3
+    weight_decay: float = 1e-3
+    absolute: bool = False  # regression: whether to minimise the absolute error in place of the squared one
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, monitor: Callable[[], bool] | None = None) -> Self:
         """Fits; `monitor` is called after each epoch and ends training if it returns True."""
-        X, y = validate_data(self, X, y, dtype="float64", ensure_all_finite="allow-nan")
-        weights, device = torch.as_tensor(_check_sample_weight(sample_weight, X)).float(), fastest_device()
+        X, y = validate_data(self, X, y, dtype="float32")
+        rows, weights = torch.tensor(X), torch.tensor(_check_sample_weight(sample_weight, X))
+        device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
+        batch = min(512, max(64, len(X) // 16))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             target, outputs = self._targets(y)
-            self.network_, rows = self._built(X, outputs).to(device), self._tensors(X)
-            parameters = self.network_.parameters()
-            descent = torch.optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
-            batch = min(LARGEST_BATCH, max(SMALLEST_BATCH, len(X) // STEPS_AN_EPOCH))
+            network = self.network_ = self.network(rows, outputs).to(device)
+            descent = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
             for _ in range(self.epochs):
-                self.network_.train()
+                network.train()
                 for some in torch.split(torch.randperm(len(X)), batch):
-                    with torch.autocast(device, enabled=device == "cuda"):
-                        made = self._forward([part[some].to(device) for part in rows]).float().cpu()
-                    descend(descent, (self._losses(made, target[some]) * weights[some]).mean() / weights.mean())
+                    with torch.autocast(device.type, enabled=device.type == "cuda"):
+                        made = network(rows[some].to(device)).float().cpu()
+                    loss = (self._losses(made, target[some]) * weights[some]).mean() / weights.mean()
+                    descent.zero_grad()
+                    loss.backward()
+                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                    descent.step()
                 if monitor and monitor():
                     break
-        self.network_.cpu().eval()
+        network.cpu().eval()
         return self
-
-    def _built(self, X: np.ndarray, outputs: int) -> nn.Module:
-        """Builds the network for training rows."""
-        raise NotImplementedError
-
-    def _tensors(self, X: np.ndarray) -> list[torch.Tensor]:
-        raise NotImplementedError
-
-    def _forward(self, rows: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Returns outputs (n, members, outputs) of rows on the device of the network."""
-        raise NotImplementedError
 
     def _outputs(self, X: Any) -> torch.Tensor:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype="float64", ensure_all_finite="allow-nan", reset=False)
+        rows = torch.tensor(validate_data(self, X, dtype="float32", reset=False))
         device = next(self.network_.eval().parameters()).device
         with torch.inference_mode():
-            parts = zip(*(torch.split(part, self.rows_at_once) for part in self._tensors(X)), strict=True)
-            return torch.cat([self._forward([part.to(device) for part in some]).cpu() for some in parts])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
+            return torch.cat([self.network_(some.to(device)).cpu() for some in torch.split(rows, 4096)])
 
 
 class ClassOutputs(ProbabilityClassifier):
-    """Turns outputs (n, members, classes) into probabilities, and classes into targets."""
+    """Turns outputs (n, members, classes) into probabilities, and classes into targets and the number of outputs."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
         return np.asarray(self._outputs(X).softmax(dim=2).mean(dim=1).double())
 
     def _targets(self, y: np.ndarray) -> tuple[torch.Tensor, int]:
-        """Returns what the network learns, and its number of outputs."""
-        check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         return torch.as_tensor(numbers), len(self.classes_)
 
@@ -139,7 +122,7 @@ class ClassOutputs(ProbabilityClassifier):
 
 
 class NumberOutputs(RegressorMixin):
-    """Turns outputs (n, members, 1) into numbers on the scale of the target."""
+    """Turns outputs (n, members, 1) into numbers on the scale of the target; learns it with mean 0 and deviation 1."""
 
     absolute = False  # whether to minimise the absolute error in place of the squared one
 
@@ -147,7 +130,6 @@ class NumberOutputs(RegressorMixin):
         return np.asarray(self._outputs(X)[:, :, 0].mean(dim=1).double()) * self.scale_ + self.middle_
 
     def _targets(self, y: np.ndarray) -> tuple[torch.Tensor, int]:
-        """Returns what the network learns, and its number of outputs."""
         y = y.astype("float64")
         self.middle_, self.scale_ = float(y.mean()), float(y.std()) or 1.0
         return torch.as_tensor((y - self.middle_) / self.scale_).float(), 1
@@ -155,3 +137,11 @@ class NumberOutputs(RegressorMixin):
     def _losses(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         difference = outputs[:, :, 0] - target[:, None]
         return (difference.abs() if self.absolute else difference.square()).mean(dim=1)
+
+
+class NetworkClassifier(ClassOutputs, _Network):
+    """A neural network that predicts probabilities."""
+
+
+class NetworkRegressor(NumberOutputs, _Network):
+    """A neural network that predicts numbers."""
