@@ -61,7 +61,8 @@ def tried(kind: DirtyKind, folder: Path, budget: str) -> DirtyResult:
     sources = [one for place in places for one in ("--data", place)]
     out = folder / "out"
     options = ("--human", "none", "--budget", budget, "--out", str(out), "--json")
-    done = palmette(folder, "automl", kind.sentence, *sources, *options)
+    asked = (kind.sentence,) if kind.sentence else ("--target", kind.rename.get(kind.target, kind.target))
+    done = palmette(folder, "automl", *asked, *sources, *options)
     ended = judged(done, out)
     if ended.how == "model" and not ended.wrong and Path(places[0]).is_file():
         ended = ended._replace(wrong=asked_again(folder, out, places[0], next(iter(kind.members), "")))

@@ -79,6 +79,8 @@ def test_what_the_target_does_not_allow_for_is_refused(task: dict[str, Any], kno
         ({"threshold": Threshold(column="mood", comparison=">", value=5)}, shares(a=9, b=5), "above 5"),
         ({}, shares(a=9, b=5, c=5), None),
         ({"positive": "b"}, shares(a=9, b=5, c=5), "b"),
+        ({}, shares(**{"1.0": 9, "2.0": 5}), "2"),
+        ({"positive": "1.0"}, shares(**{"1.0": 9, "2.0": 5}), "1"),
     ],
 )
 def test_the_positive_class(task: dict[str, Any], classes: Any, positive: str | None) -> None:

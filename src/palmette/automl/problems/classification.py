@@ -173,7 +173,7 @@ def positive_class(task: TaskSpec, target: TargetProfile) -> str | None:
     Raises:
         UserError: the request names a class that the target does not have.
     """
-    values = [one.value for one in target.classes]  # the most frequent first
+    values = [WHOLE.sub(r"\1", one.value.strip()) for one in target.classes]  # the most frequent first
     if task.threshold is not None and not task.positive:
         return task.threshold.classes[0]
     if task.positive:
