@@ -21,6 +21,7 @@ from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
 
+OFFERS = Path(__file__).parents[3] / "examples" / "offers"
 SCHEMA = {name: SparkType.parse(kind) for name, kind in {
     "id": "bigint", "class": "string", "paid": "decimal(9,2)", "at": "timestamp", "known": "timestamp",
     "clock": "timestamp_ntz", "tags": "array<string>",
@@ -88,7 +89,8 @@ def test_rows_are_those_of_the_case(view: View, drawn: list[tuple[list[dict[str,
     (datetime(2024, 5, 17), "datetime(2024, 5, 17)"),  # noqa: DTZ001 - a time on clocks
     (date(2024, 5, 17), "date(2024, 5, 17)"),
     ([Decimal("10.00"), Decimal("0.50"), None, float("nan")], '[Decimal(10), Decimal("0.5"), None, float("nan")]'),
-    ({"a": "b"}, "{'a': 'b'}"),
+    ({"a": 'b"'}, """{"a": 'b"'}"""),
+    ("it's\n", '"it\'s\\n"'),
 ])  # fmt: skip
 def test_values_are_plain_python(value: Any, text: str) -> None:
     assert literal(value, {"AS_OF": datetime(2024, 5, 17, 14, tzinfo=UTC)}) == text
@@ -100,12 +102,35 @@ def test_what_is_usual_is_left_out(view: View) -> None:
     late = {**row, "id": 2, "known": "2024-04-01T00:30:00Z"}
     case = TestCase(name="late", why="Late.", as_of="2024-05-01T00:30:00Z", given={"visits": (row, late)}, expect=())
     text = PytestWriter(view, CONVENTIONS, TestCases(cases=(case,))).file("jobs.v")
-    assert '"late": ([visit(), visit(known=AS_OF - 30 * DAY)], []),' in text
-    assert "visit = partial(row, 'visits', paid=Decimal(1), at=AS_OF - 31 * DAY, **{'class': 'a'})" in text
+    assert '"late": Case([visit(), visit(known=AS_OF - 30 * DAY)], []),' in text
+    assert "visit = partial(row, 'visits', paid=Decimal(1), at=AS_OF - 31 * DAY, **{\"class\": \"a\"})" in text
+
+
+def test_each_entity_has_a_number_and_a_line() -> None:
+    """Its number stands for its keys; a row that does not fit on a line breaks between arguments."""
+    view = load_view(OFFERS / "specs" / "user_offer_redemptions.yaml", OFFERS / "registry.yaml")
+    at = "2024-05-01T00:00:00Z"
+    first = {"redemption_id": 1, "user_id": 1, "offer_id": 1, "amount": 3, "redeemed_at": at, "available_at": at}
+    second = {**first, "redemption_id": 2, "user_id": 2, "offer_id": 2, "amount": 12}
+    third = {**second, "redemption_id": 3, "offer_id": 4, "redeemed_at": "2024-02-01T01:00:00Z"}
+    offers = ({"offer_id": 1}, {"offer_id": 2, "min_spend": 5})
+    given = {"redemptions": (first, second, third), "offers": offers}
+    case = TestCase(name="two", why="Two.", as_of="2024-05-17T00:00:00Z", given=given, expect=())
+    conventions = CONVENTIONS.model_copy(update={"line_length": 70})
+    text = PytestWriter(view, conventions, TestCases(cases=(case,))).file("m")
+    assert text.partition("CASES = {\n")[2].partition("\n}")[0].splitlines() == [
+        '    "two": Case(',
+        "        [redemption(amount=Decimal(3)), offer(),",
+        "         redemption(2),",
+        "         redemption(2, offer_id=4,",
+        "                    redeemed_at=AS_OF - 106 * DAY + HOUR,",
+        "                    available_at=AS_OF - 16 * DAY),",
+        "         offer(2, min_spend=Decimal(5))],",
+        "        []),",
+    ]
 
 
 def test_columns_that_no_feature_reads_and_days_that_follow_are_left_out() -> None:
-    offers = Path(__file__).parents[3] / "examples" / "offers"
-    view = load_view(offers / "specs" / "user_offer_redemptions.yaml", offers / "registry.yaml")
+    view = load_view(OFFERS / "specs" / "user_offer_redemptions.yaml", OFFERS / "registry.yaml")
     text = PytestWriter(view, CONVENTIONS, TestCases(cases=tuple(examples(view)))).file("m")
     assert "category" not in text and " day=" not in text

@@ -7,16 +7,16 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from palmette.features.frame import Frame
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row, RowFactory, Values
-from palmette.features.oracle.compare import ExpectedFrame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import expected
 from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.values import TypeName
+from palmette.features.spec.view import View
 
 TRIES = 240
-
 
 Changes = Mapping[str, Values]
 """Values to override, by table."""
@@ -115,7 +115,7 @@ def _scores(factory: RowFactory, rows: dict[str, list[Row]], cutoff: datetime) -
     """By grain: the features with a value. 0, false and empty count only if no entity has another value."""
     view = factory.view
     try:
-        output = _output(factory, rows, cutoff)
+        output = expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
     except (NotCovered, WouldFail):
         return {}
     found = [
@@ -151,18 +151,18 @@ def _fails(factory: RowFactory, table: Table, values: Sequence[Values], cutoff: 
         for name, each in factory.view.tables.items():
             given = chosen if each == table else {}
             rows[name].append(factory.usual_row(each, EntityNumbers(number), given, cutoff))
+    return would_fail(factory.view, factory.frames(rows, cutoff), None if factory.view.cutoff == "spine" else cutoff)
+
+
+def would_fail(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> bool:
+    """Whether Spark fails on a right script; False if the oracle cannot tell."""
     try:
-        _output(factory, rows, cutoff)
+        expected(view, frames, as_of)
     except WouldFail:
         return True
     except NotCovered:
         pass
     return False
-
-
-def _output(factory: RowFactory, rows: dict[str, list[Row]], cutoff: datetime) -> ExpectedFrame:
-    view = factory.view
-    return expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
 
 
 Rows = Mapping[str, Sequence[Row]]

@@ -96,7 +96,10 @@ class KeyFactory:
     def renumbered(
         self, rows: Mapping[str, Sequence[Mapping[str, Any]]], tables: Iterable[Table]
     ) -> dict[str, list[dict[str, Any]]]:
-        """The rows with the first keys, in the same order; keys of closed sets, and those without a number, stay."""
+        """The rows with the first keys, in the same order; the same for all links of an entity.
+
+        Keys of closed sets, and those without a number, stay.
+        """
         found = {name: [dict(row) for row in each] for name, each in rows.items()}
         cells: dict[ColumnRef, list[tuple[dict[str, Any], RegisteredColumn]]] = defaultdict(list)
         for table in tables:
@@ -105,11 +108,13 @@ class KeyFactory:
                 if column.name in table.keys or place in self.links:
                     known = (row for row in found.get(table.name, ()) if row[column.name] is not None)
                     cells[self.links.get(place, place)] += [(row, column) for row in known]
-        for link, each in cells.items():
-            numbers = sorted({_number(row[column.name]) for row, column in each})
-            if link not in self.named and -1 not in numbers:
-                for row, column in each:
-                    row[column.name] = self.value(link, column, numbers.index(_number(row[column.name])))
+        numbers = {link: {_number(row[column.name]) for row, column in each} for link, each in cells.items()}
+        plain = [link for link in cells if link not in self.named and -1 not in numbers[link]]
+        shared = set[int]().union(*(numbers[link] for link in plain if link in self.links))
+        for link in plain:
+            order = sorted(shared if link in self.links else numbers[link])
+            for row, column in cells[link]:
+                row[column.name] = self.value(link, column, order.index(_number(row[column.name])))
         return found
 
     def value(self, link: ColumnRef, column: RegisteredColumn, number: int) -> Any:

@@ -9,12 +9,10 @@ from typing import NamedTuple
 from palmette.features.frame import Frame
 from palmette.features.frames.bulk_rows import bulk_rows
 from palmette.features.frames.calendar import CutOffs, cut_offs, years_around
-from palmette.features.frames.fixtures import Fixture, ScenarioBuilder, find_fixtures
+from palmette.features.frames.fixtures import Fixture, ScenarioBuilder, find_fixtures, would_fail
 from palmette.features.frames.histories import histories, states, thresholds
 from palmette.features.frames.row_factory import RowFactory
 from palmette.features.frames.test_scenarios import absences, boundaries, empty, midnights, repeats, values
-from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import expected
 from palmette.features.spec.view import View
 
 
@@ -55,17 +53,7 @@ def scenarios(view: View, seed: int = 0, count: int = 13) -> list[Scenario]:
 @lru_cache(maxsize=8)
 def _scenarios(view: View, seed: int) -> tuple[Scenario, ...]:
     found = [each.scenario() for each in named_scenarios(view, seed)]
-    return tuple(scenario for scenario in found if _runs(view, scenario))
-
-
-def _runs(view: View, scenario: Scenario) -> bool:
-    try:
-        expected(view, scenario.frames, scenario.as_of)
-    except WouldFail:
-        return False
-    except NotCovered:
-        pass
-    return True
+    return tuple(scenario for scenario in found if not would_fail(view, scenario.frames, scenario.as_of))
 
 
 _DEFINITIONS: tuple[tuple[str, Callable[[ScenarioBuilder], None], str, str], ...] = (

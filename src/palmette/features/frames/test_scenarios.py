@@ -40,9 +40,11 @@ def boundaries(builder: ScenarioBuilder) -> None:
                 ]
                 about = f"{table.name}_around_the_edges", f"{table.name} around the cut-off and the window starts"
                 builder.events(fixture, table, events, about)
-            for note, at, available in (*edges, *late):
-                about = f"{table.name}_{'known_late' if available else 'at_the_edges'}", f"{table.name} {note}"
-                builder.events(fixture, table, [Event(at, given, available)], about)
+            outside = [(edges[i - 2], each) for i, each in enumerate(edges) if each.available]
+            for timings in (*zip((*edges, *late)), *outside):
+                theme = "known_late" if timings[0].available else "at_the_edges"
+                about = f"{table.name}_{theme}", f"{table.name} {', and '.join(each.note for each in timings)}"
+                builder.events(fixture, table, [Event(at, given, available) for _, at, available in timings], about)
             for note, at, available in edges if backwards else ():
                 about = f"pairs_of_{table.name}_at_the_edges", f"the second of two {table.name} {note}"
                 builder.events(fixture, table, [Event(at, given, available), Event(at - HOUR, given)], about)

@@ -33,7 +33,10 @@ def literal(value: Any, times: Mapping[str, datetime]) -> str:
         case list() | tuple():
             return f"[{', '.join(literal(item, times) for item in value)}]"
         case dict():
-            return "{" + ", ".join(f"{key!r}: {literal(item, times)}" for key, item in value.items()) + "}"
+            items = (f"{literal(key, times)}: {literal(item, times)}" for key, item in value.items())
+            return f"{{{', '.join(items)}}}"
+        case str() if '"' not in value:
+            return f'"{repr(value)[1:-1]}"'
     return repr(value)
 
 

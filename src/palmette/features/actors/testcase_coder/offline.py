@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,13 +18,15 @@ from palmette.features.frames.keys import ColumnRef, links_of
 from palmette.features.oracle.states import sort_key
 from palmette.features.pyspark.io import needed_columns
 from palmette.features.signature import BoundParameter, shape_of, signature
-from palmette.features.spec.view import Schema, View
+from palmette.features.spec.view import AS_OF, Schema, View
 
 _HELPERS, _TESTS = (Path(__file__).with_name(name) for name in ("helpers.py.j2", "tests.py.j2"))
 OWN_FIXTURE = "spark"
 """Name of the fixture in tests of a team without one."""
 _OUTPUT = ""
 """Stands for the output among names of tables."""
+_GAP = "\N{NO-BREAK SPACE}"
+"""A space within an argument, where no line of the file ends."""
 _TAKEN = ("row", "rows", "frames", "expect", "utc", OWN_FIXTURE)
 
 
@@ -40,26 +42,30 @@ class PytestWriter:
         """The unformatted source of the test file; `module` is the import name of the script."""
         owner = self.conventions.owner or shape_of(self.conventions, "build").name
         imports = ["from pyspark.testing import assertDataFrameEqual", "", f"from {module} import {owner}"]
-        groups: dict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
+        cutoffs = {self._as_of_text(case) for case in self.cases.cases}
+        as_of = "AS_OF" if "AS_OF" in cutoffs else min(cutoffs)
+        groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
         for case in self.cases.cases:
             groups[tuple(self._identifying(case))].append(self._entry(case))
         return rendered(
             _TESTS,
             view=self.view.name,
+            as_of=as_of,
+            varies=len(cutoffs) > 1,
             helpers=self.helpers("\n".join([*imports, *self.conventions.instance_imports])),
             groups=groups,
             call=self._call,
             identity=self.view.identity,
             spark=fixture_of(self.conventions),
-            width=self.conventions.line_length - len("    # "),
-        )
+            width=self.conventions.line_length,
+        ).replace(_GAP, " ")
 
-    def _entry(self, case: TestCase) -> dict[str, str]:
+    def _entry(self, case: TestCase) -> dict[str, Any]:
         """The parts of a case in the file, and why it is there if its name does not tell."""
         told = re.sub(r"_\d+$", "", case.name) in re.sub(r"\W+", "_", case.why.lower())
+        lists = [self._given(case), [[call] for call in self._expected(case)]]
         why = "" if told else " ".join(case.why.split())
-        entry = {"as_of": self._as_of_text(case), "given": self._given(case), "expected": self._expected(case)}
-        return {"name": case.name, "why": why, **entry}
+        return {"name": case.name, "why": why, "lists": lists, "as_of": self._as_of_text(case)}
 
     def helpers(self, imports: str = "") -> str:
         """Imports, constants and functions that build the data frames; a formatter removes unused imports."""
@@ -69,6 +75,7 @@ class PytestWriter:
             imports=imports,
             units=UNITS,
             names=re.findall(r"\w+", " ".join([factories, *map(self.rows, self.cases.cases)])),
+            keys=self._keys,
             as_of=time_text(self.as_of) if self.as_of else "",
             zone=self.view.zone,
             width=self.conventions.line_length,
@@ -82,12 +89,9 @@ class PytestWriter:
 
     def _factories(self) -> str:
         """Functions that make a row with usual values: one for each table, and one for the output."""
-        lines = []
-        for name in (*sorted(self.view.tables), _OUTPUT):
-            first = "dict" if name == _OUTPUT else f"row, {name!r}"
-            usual = _keywords(self.usual.get(name, {}))
-            lines.append(f"{self._factory(name)} = partial({', '.join([first, *usual])})")
-        return "\n".join(lines)
+        firsts = {**{name: f"row, {name!r}" for name in sorted(self.view.tables)}, _OUTPUT: "dict"}
+        calls = {name: ", ".join([first, *_keywords(self.usual.get(name, {}))]) for name, first in firsts.items()}
+        return "\n".join(f"{self._factory(name)} = partial({arguments})" for name, arguments in calls.items())
 
     def _factory(self, name: str) -> str:
         """The name of the function that makes a row: of a table, its name in the singular."""
@@ -98,13 +102,14 @@ class PytestWriter:
 
     def rows(self, case: TestCase) -> str:
         """The lines of a test of its own that make its inputs (`given`, `as_of`) and its expected output."""
-        spark, as_of = fixture_of(self.conventions), self._as_of_text(case)
+        spark, as_of, schema = fixture_of(self.conventions), self._as_of_text(case), self._compared(case)
+        output = "OUTPUT" if schema == self.view.output else repr(schema_text(schema))
         lines = [
             f"as_of = {as_of}" if as_of else "",
-            f"given = frames({spark}, {self._given(case)})",
-            f"expected = {spark}.createDataFrame({self._expected(case)}, {self._schema_text(case)})",
+            f"given = frames({spark}, [{', '.join(map(', '.join, self._given(case)))}])",
+            f"expected = {spark}.createDataFrame([{', '.join(self._expected(case))}], {output})",
         ]
-        return "\n".join(filter(None, lines))
+        return "\n".join(filter(None, lines)).replace(_GAP, " ")
 
     def _as_of_text(self, case: TestCase) -> str:
         """The cut-off of a case, if the function takes one."""
@@ -112,9 +117,6 @@ class PytestWriter:
             return ""
         as_of = timestamp_of(case.as_of)
         return "AS_OF" if as_of == self.as_of else time_text(as_of)
-
-    def _schema_text(self, case: TestCase) -> str:
-        return "OUTPUT" if self._compared(case) == self.view.output else repr(schema_text(self._compared(case)))
 
     @cached_property
     def _bound(self) -> list[BoundParameter]:
@@ -130,7 +132,8 @@ class PytestWriter:
 
     def _call(self, as_of: str) -> str:
         given = [_argument(self.view, each, fixture_of(self.conventions), as_of) for each in self._bound]
-        return f"{_called(self.conventions)}({', '.join(filter(None, given))})"
+        owner = f"{self.conventions.instance}." if self.conventions.instance else ""
+        return f"{owner}{shape_of(self.conventions, 'build').name}({', '.join(filter(None, given))})"
 
     def _identifying(self, case: TestCase) -> list[str]:
         """The keys of the rows that the case specifies; none if it specifies all rows."""
@@ -138,8 +141,8 @@ class PytestWriter:
 
     @cached_property
     def as_of(self) -> datetime | None:
-        """The cut-off of most cases; None if the spine has the cut-offs."""
-        found = Counter(timestamp_of(case.as_of) for case in self._usual_cases if case.as_of)
+        """The cut-off of most cases, or of most rows of the spine."""
+        found = Counter(timestamp_of(cutoff) for case in self._usual_cases for cutoff in _cutoffs(case))
         return max(found, key=found.__getitem__, default=None)
 
     @property
@@ -149,17 +152,23 @@ class PytestWriter:
         return sorted(own or self.cases.cases, key=lambda case: sum(map(len, case.given.values())))
 
     @cached_property
+    def _integers(self) -> list[tuple[ColumnRef, bool]]:
+        """The integer columns that the view reads, and whether they link rows."""
+        schemas, links = {name: table_schema(self.view, name) for name in self.view.tables}, links_of(self.view)
+        found = [ColumnRef(name, key) for name, schema in schemas.items() for key in schema if schema[key].is_integer]
+        return [(place, place in links) for place in found]
+
+    @cached_property
     def _numbered(self) -> dict[str, str]:
         """By table: the key that only numbers its rows."""
-        linked = set(links_of(self.view))
-        return {
-            name: table.keys[0]
-            for name, table in self.view.tables.items()
-            if len(table.keys) == 1
-            and ColumnRef(name, table.keys[0]) not in linked
-            and (kind := table_schema(self.view, name).get(table.keys[0])) is not None
-            and kind.is_integer
-        }
+        free = [place for place, links in self._integers if not links]
+        return {place.table: place.column for place in free if self.view.tables[place.table].keys == (place.column,)}
+
+    @cached_property
+    def _keys(self) -> dict[str, None]:
+        """The columns that number an entity, those of the grain first."""
+        found = {place.column for place, links in self._integers if links}
+        return dict.fromkeys((*filter(found.__contains__, self.view.grain), *sorted(found)))
 
     @cached_property
     def usual(self) -> dict[str, dict[str, str]]:
@@ -176,19 +185,17 @@ class PytestWriter:
         found: dict[str, dict[str, str]] = defaultdict(dict)
         for (name, column), texts in counts.items():
             text = max(texts, key=texts.__getitem__)
-            is_told = text == "None" or column in follows(self.view) or column == self._numbered.get(name)
-            if all(column in row for row in stated) if name == _OUTPUT else not is_told:
+            told = {*self._keys, *follows(self.view), self._numbered.get(name)}
+            if all(column in row for row in stated) if name == _OUTPUT else text != "None" and column not in told:
                 found[name][column] = text
         return found
 
     def _cells(self, name: str, row: Mapping[str, Any], case: TestCase) -> dict[str, str]:
         """The values of a row as source; columns that follow from its time are left out."""
-        if name == _OUTPUT:
-            found, known = decode_row(self.view.output, row), dict[str, str]()
-            values = {column: value for column, value in found.items() if column in row}
-        else:
-            schema, known = table_schema(self.view, name), follows(self.view)
-            values = decode_row(schema, {column: row.get(column) for column in schema})
+        output = {column: kind for column, kind in self.view.output.items() if column in row}
+        schema = output if name == _OUTPUT else table_schema(self.view, name)
+        values = decode_row(schema, row)
+        known = follows(self.view) if name != _OUTPUT else {}
         times = self._times(case)
         return {
             column: literal(value, times)
@@ -198,39 +205,56 @@ class PytestWriter:
 
     def _times(self, case: TestCase) -> dict[str, datetime]:
         """By name: constants for the cut-off of a case, in UTC and on the clocks of the view's zone."""
-        if self.as_of is None or (case.as_of is not None and timestamp_of(case.as_of) != self.as_of):
+        if self.as_of is None or self.as_of not in map(timestamp_of, _cutoffs(case)):
             return {}
         local = self.as_of.astimezone(ZoneInfo(self.view.zone)).replace(tzinfo=None)
         return {"AS_OF": self.as_of, "LOCAL_AS_OF": local}
 
-    def _given(self, case: TestCase) -> str:
-        calls = [call for name, rows in inputs_of(self.view, case).items() for call in self._calls(case, name, rows)]
-        return f"[{', '.join(calls)}]"
+    def _given(self, case: TestCase) -> list[list[str]]:
+        """The rows of a case, by entity."""
+        positions, found = Counter[str](), defaultdict[int, list[str]](list)
+        rows = [(name, row) for name, rows in inputs_of(self.view, case).items() for row in rows]
+        for name, row in sorted(rows, key=lambda each: self._number(*each)):
+            positions[name] += 1
+            found[self._number(name, row)].append(self._row(case, name, row, positions[name]))
+        return list(found.values())
 
-    def _expected(self, case: TestCase) -> str:
+    def _expected(self, case: TestCase) -> list[str]:
         """The expected rows in the order of their keys."""
-        keys = [name for name in self.view.identity if name in self._compared(case)]
-        rows = sorted(case.expect, key=lambda row: sort_key(map(decode_row(self.view.output, row).get, keys)))
-        return f"[{', '.join(self._calls(case, _OUTPUT, rows))}]"
+        rows = sorted(
+            case.expect, key=lambda row: sort_key(map(decode_row(self.view.output, row).get, self.view.identity))
+        )
+        return [self._row(case, _OUTPUT, row) for row in rows]
 
-    def _calls(self, case: TestCase, name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-        """Calls that make rows, without what is usual and without numbers that are their positions."""
-        usual, number = self.usual.get(name, {}), self._numbered.get(name)
-        otherwise = "" if name == _OUTPUT else "None"
-        usual = {**dict.fromkeys(() if name == _OUTPUT else follows(self.view), ""), **usual}
-        for position, row in enumerate(rows, 1):
-            stated = {
-                column: text
-                for column, text in self._cells(name, row, case).items()
-                if text != (str(position) if column == number else usual.get(column, otherwise))
-            }
-            yield f"{self._factory(name)}({', '.join(_keywords(stated))})"
+    def _number(self, name: str, row: Mapping[str, Any]) -> int:
+        """The number of the entity that a row of a table belongs to; the output states its keys."""
+        return next((row[key] for key in self._keys if name != _OUTPUT and isinstance(row.get(key), int)), 1)
+
+    def _row(self, case: TestCase, name: str, row: Mapping[str, Any], position: int = 0) -> str:
+        """A call that makes a row, without what is usual, keys with its number, and a number that is its position."""
+        number, otherwise = str(self._number(name, row)), "" if name == _OUTPUT else "None"
+        usual = {
+            **dict.fromkeys(() if name == _OUTPUT else follows(self.view), ""),
+            **self.usual.get(name, {}),
+            **dict.fromkeys(self._keys if name != _OUTPUT else (), number),
+        }
+        if name in self._numbered:
+            usual[self._numbered[name]] = str(position)
+        cells = self._cells(name, row, case).items()
+        stated = _keywords({column: text for column, text in cells if text != usual.get(column, otherwise)})
+        arguments = [text.replace(" ", _GAP) for text in ([number] * (number != "1") + stated)]
+        return f"{self._factory(name)}({', '.join(arguments)})"
 
     def _compared(self, case: TestCase) -> Schema:
         """The output columns that the case specifies."""
         if not case.expect:
             return self.view.output
         return {name: kind for name, kind in self.view.output.items() if any(name in row for row in case.expect)}
+
+
+def _cutoffs(case: TestCase) -> list[str]:
+    """The cut-off of a case, or those of its expected rows."""
+    return [case.as_of] if case.as_of else [row[AS_OF] for row in case.expect if AS_OF in row]
 
 
 def rendered(template: Path, **values: Any) -> str:
@@ -273,7 +297,7 @@ def _follows(value: Any, time: Any) -> bool:
 def _keywords(cells: Mapping[str, str]) -> list[str]:
     """Arguments by name; names that Python reserves stand in a dict."""
     plain = [f"{name}={text}" for name, text in cells.items() if _is_name(name)]
-    rest = [f"{name!r}: {text}" for name, text in cells.items() if not _is_name(name)]
+    rest = [f'"{name}": {text}' for name, text in cells.items() if not _is_name(name)]
     return [*plain, f"**{{{', '.join(rest)}}}"] if rest else plain
 
 
@@ -283,11 +307,6 @@ def _is_name(text: str) -> bool:
 
 def fixture_of(conventions: Conventions) -> str:
     return conventions.fixture or OWN_FIXTURE
-
-
-def _called(conventions: Conventions) -> str:
-    name = shape_of(conventions, "build").name
-    return f"{conventions.instance}.{name}" if conventions.instance else name
 
 
 def _argument(view: View, bound: BoundParameter, fixture: str, as_of: str) -> str:

@@ -12,7 +12,7 @@ from palmette.features.actors.testcase_coder.offline import inputs_of, rendered,
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.signature import shape_of, signature
-from palmette.features.spec.view import Schema, View
+from palmette.features.spec.view import View
 
 _TEMPLATE = Path(__file__).with_name("stub_script.py.j2")
 
@@ -63,10 +63,7 @@ def _completed(view: View, case: TestCase, cases: TestCases) -> list[dict[str, A
 
 
 def _case_literal(view: View, given: dict[str, Any], expect: list[dict[str, Any]], as_of: str | None) -> str:
-    tables = {name: [_decoded(table_schema(view, name), row) for row in rows] for name, rows in given.items()}
-    rows = [_decoded(view.output, row) for row in expect]
+    schemas = {name: table_schema(view, name) for name in given}
+    tables = {name: [dict(decode_row(schemas[name], row)) for row in rows] for name, rows in given.items()}
+    rows = [dict(decode_row(view.output, row)) for row in expect]
     return repr({"given": tables, "expect": rows, "as_of": timestamp_of(as_of) if as_of else None})
-
-
-def _decoded(schema: Schema, row: dict[str, Any]) -> dict[str, Any]:
-    return dict(decode_row(schema, row))

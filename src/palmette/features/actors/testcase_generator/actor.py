@@ -159,11 +159,7 @@ class TestcaseGenerator(Agent):
     def _survivors(self, evidence: tuple[Violation, ...]) -> list[str]:
         """Features with surviving mutants; all features if none is named."""
         relevant = [violation for violation in evidence if violation.code == SURVIVED]
-        words = {
-            word
-            for violation in relevant
-            for word in re.findall(r"\w+", f"{violation.subject} {violation.message} {violation.evidence}")
-        }
+        words = re.findall(r"\w+", " ".join(f"{each.subject} {each.message} {each.evidence}" for each in relevant))
         names = [feature.name for feature in self.view.features]
         return [name for name in names if name in words] or (names if relevant else [])
 

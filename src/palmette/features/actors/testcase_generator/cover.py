@@ -56,16 +56,8 @@ def key_of(view: View, row: Mapping[str, object]) -> Key:
     return sort_key([*(row[name] for name in view.grain), row.get(AS_OF)])
 
 
-def candidates(
-    factory: RowFactory, staged: Iterable[NamedScenario], others: Sequence[DeviatingView]
-) -> list[CaseCandidate]:
-    """All parts of the scenarios, with the deviations that they detect."""
-    return [candidate for each in staged for candidate in _of_scenario(factory, each, others)]
-
-
-def _of_scenario(
-    factory: RowFactory, staged: NamedScenario, others: Sequence[DeviatingView]
-) -> Iterator[CaseCandidate]:
+def candidates(factory: RowFactory, staged: NamedScenario, others: Sequence[DeviatingView]) -> Iterator[CaseCandidate]:
+    """All parts of a scenario, with the deviations that they detect."""
     view, builder, scenario = factory.view, staged.builder, staged.scenario()
     inputs = CaseInputs(scenario.frames, scenario.as_of)
     try:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from palmette.features.actors.testcase_generator.cover import (
@@ -65,7 +66,7 @@ class CaseSelector:
 
     @cached_property
     def candidates(self) -> list[CaseCandidate]:
-        return candidates(self.factory, self.staged, self.deviants)
+        return [found for each in self.staged for found in candidates(self.factory, each, self.deviants)]
 
     @cached_property
     def obstacles(self) -> tuple[str, ...]:
@@ -258,23 +259,20 @@ def _purpose(group: Iterable[CaseCandidate]) -> frozenset[str]:
 
 def _grouped(chosen: Sequence[CaseCandidate], most: int) -> list[list[CaseCandidate]]:
     """One situation a case; the smallest of one cut-off, if possible of one theme, share one if there are too many."""
-    found = [[candidate] for candidate in chosen]
+    found = [[number] for number in range(len(chosen))]
 
-    def size(group: list[CaseCandidate]) -> int:
-        return sum(candidate.size for candidate in group)
+    def cost(pair: tuple[list[int], list[int]]) -> tuple[bool, int]:
+        themes = {chosen[group[0]].part.theme for group in pair}
+        return len(themes) > 1, sum(chosen[number].size for group in pair for number in group)
 
     while len(found) > most:
-        pairs = [
-            (first[0].part.theme != other[0].part.theme, size(first) + size(other), number, index)
-            for number, first in enumerate(found)
-            for index, other in enumerate(found[:number])
-            if first[0].cutoff == other[0].cutoff
-        ]
+        pairs = [(a, b) for a, b in combinations(found, 2) if chosen[a[0]].cutoff == chosen[b[0]].cutoff]
         if not pairs:
             break
-        *_, number, index = min(pairs)
-        found[index] += found.pop(number)
-    return found
+        one, other = min(pairs, key=cost)
+        found.remove(other)
+        one += other
+    return [[chosen[number] for number in sorted(group)] for group in found]
 
 
 def _slug(text: str) -> str:
