@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from palmette.errors import MachineError
 
@@ -56,8 +56,15 @@ def forecast_at_origin(request: ForecastRequest, train: Path, history: Path, sta
     model = module.load(folder / "model")
     rows = pd.read_csv(history, dtype=str, keep_default_na=False)
     groups = rows.groupby(request.series) if request.series else rows.groupby(lambda _: 0)
-    made: pd.DataFrame = module.predictions(model, groups.tail(model[-1].lookback + SPARE))
+    made: pd.DataFrame = module.predictions(model, groups.tail(last_rows(model[-1]) + SPARE))
     return made
+
+
+def last_rows(estimator: Any) -> int:
+    """Returns the rows at the end of a series that a forecast depends on."""
+    members = [one for _, one in getattr(estimator, "members", ())] or [getattr(estimator, "estimator", None)]
+    nested = [last_rows(one) for one in members if one is not None]
+    return max(nested) if nested else int(getattr(estimator, "lookback", 0) or estimator.lags)
 
 
 def _build(request: ForecastRequest, train: Path, folder: Path) -> None:

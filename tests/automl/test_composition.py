@@ -169,7 +169,8 @@ def test_a_request_may_name_a_learner_or_a_family(word: str, learners: set[str])
 
 def test_a_track_that_cannot_be_used_states_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert unavailable("traditional") == ""
-    monkeypatch.setattr("palmette.automl.composition.missing_requirement", lambda requires: next(iter(requires), ""))
+    lacking = "palmette.automl.learners.learner.missing_requirement"
+    monkeypatch.setattr(lacking, lambda requires: next(iter(requires), ""))
     assert "pip install torch" in unavailable("neural")
 
 

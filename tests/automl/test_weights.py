@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from palmette.automl import weights
-from palmette.automl.weights import Weights, known_weights, located, weights_folder
+from palmette.automl.weights import Catalogue, Weights, located, weights_folder
+from palmette.automl.weights import catalogue as read_catalogue
 from palmette.errors import MachineError, UserError
 
 CONTENT = b"tensors"
@@ -18,7 +19,7 @@ ONE = Weights(
 
 @pytest.fixture(autouse=True)
 def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(weights, "known_weights", lambda: {"one": ONE})
+    monkeypatch.setattr(weights, "catalogue", lambda: Catalogue(weights={"one": ONE}, families={}))
     monkeypatch.delenv("PALMETTE_MODELS", raising=False)
     return tmp_path
 
@@ -43,5 +44,5 @@ def test_an_unknown_name_is_refused() -> None:
 
 
 def test_listed_weights_state_licence_and_source() -> None:
-    for one in known_weights().values():
+    for one in read_catalogue().weights.values():
         assert one.licence and one.source.endswith(".") and one.package

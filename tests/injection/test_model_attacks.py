@@ -24,11 +24,12 @@ from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
-from palmette.automl.artefacts import Assembly, Insight, Knowledge
+from palmette.automl.artefacts import Assembly, Knowledge
 from palmette.automl.candidates import OwnCode
 from palmette.automl.own_code import ImportPolicy, module_of, objections
 from palmette.documents import Model
 from palmette.engine import PastAttempt, Violation
+from palmette.knowledge import KnowledgeFinding
 from palmette.knowledge.sources.texts import FOLDER
 from palmette.llm.text import visible
 from palmette.sandbox import python_command
@@ -89,7 +90,8 @@ def planning(shop: Shop, role: str) -> Any:
     retriever = KnowledgeRetriever()
     found = retriever.run(shop.input(KnowledgeRetriever), shop.context()).output
     assert found is not None
-    passages = [Insight(text=text, source=f"{number}.md", because="b") for number, text in enumerate(texts("passage"))]
+    hostile = enumerate(texts("passage"))
+    passages = [KnowledgeFinding(text=text, source=f"{number}.md", because="b") for number, text in hostile]
     knowledge = found.model_copy(update={"insights": (*found.insights, *passages)})
     return shop.input(PLANNING[role], **({"knowledge": knowledge} if role == "plan_writer" else {}))
 
@@ -124,8 +126,8 @@ def refused(shop: Shop, attack: Attack) -> set[str]:
     if attempt.output is None:
         return {found.code for found in attempt.violations}
     if isinstance(attempt.output, Knowledge):
-        usual = {one.source: one.learners for one in shop.made(KnowledgeRetriever).insights}
-        assert {one.source: one.learners for one in attempt.output.insights}.items() <= usual.items()
+        usual = {one.source: one.algorithms for one in shop.made(KnowledgeRetriever).insights}
+        assert {one.source: one.algorithms for one in attempt.output.insights}.items() <= usual.items()
     return {found.code for found in actor.check(asked, attempt.output, context).violations}
 
 

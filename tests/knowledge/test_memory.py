@@ -12,7 +12,7 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 
 from small_plans import Given, chain, deals_in
 
-from palmette.automl.artefacts import Insight, Knowledge
+from palmette.automl.artefacts import Knowledge
 from palmette.automl.candidates import Strategy
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.insights import MOST_RECALLED, advocated, recalled_candidates
@@ -22,7 +22,7 @@ from palmette.engine.actor import PastAttempt
 from palmette.engine.events import Order
 from palmette.engine.state import ActorState, RunState
 from palmette.errors import MachineError
-from palmette.knowledge import Subject, SuggestedCandidate, look_up, memory
+from palmette.knowledge import KnowledgeFinding, Subject, SuggestedCandidate, look_up, memory
 from palmette.knowledge.memory import Memory, RememberedCandidate, RunMemory
 
 FACTS = DataFacts(1000, 10, "regression", 1, 0, "rmse", 5, ("number",))
@@ -82,14 +82,14 @@ def test_a_memory_is_listed_shown_forgotten_and_carried_elsewhere(
 ])  # fmt: skip
 def test_what_a_poisoned_memory_proposes_is_not_trained(poison: dict[str, Any]) -> None:
     candidates = run(**poison).candidates
-    insight = Insight(text="t", source="s", because="b", candidates=tuple(one.candidate for one in candidates))
+    insight = KnowledgeFinding(text="t", source="s", because="b", candidates=tuple(one.candidate for one in candidates))
     assert recalled_candidates(Knowledge(insights=(insight,)), ALLOWED, FACTS, (Strategy(),)) == []
 
 
 def test_candidates_that_several_runs_agree_on_come_first_and_are_few() -> None:
     proposed = [SuggestedCandidate(learner="lightgbm", settings={"num_leaves": leaves}) for leaves in range(8, 20)]
     insights = tuple(
-        Insight(text="t", source=f"run {number}", because="b", learners=("lightgbm",), candidates=(*some,))
+        KnowledgeFinding(text="t", source=f"run {number}", because="b", algorithms=("lightgbm",), candidates=(*some,))
         for number, some in enumerate((proposed[:3], proposed[2:5], proposed[5:]))
     )
     made = recalled_candidates(Knowledge(insights=insights), ALLOWED, FACTS, (Strategy(),))
@@ -105,10 +105,10 @@ def deals(tmp_path_factory: pytest.TempPathFactory) -> Given:
 def test_every_insight_leads_to_a_plan_that_names_what_follows_from_it_or_is_dropped(deals: Given) -> None:
     recalled = (SuggestedCandidate(learner="lightgbm", settings={"num_leaves": 11}),)
     insights = (
-        Insight(text="Lines win.", source="A", because="b", learners=("linear",)),
-        Insight(text="It led.", source="run r1", because="b", learners=("lightgbm",), candidates=recalled),
-        Insight(text="Tidy data are nice.", source="C", because="b"),
-        Insight(text="SVMs with graphs win.", source="D", because="b", learners=("gcn",)),
+        KnowledgeFinding(text="Lines win.", source="A", because="b", algorithms=("linear",)),
+        KnowledgeFinding(text="It led.", source="run r1", because="b", algorithms=("lightgbm",), candidates=recalled),
+        KnowledgeFinding(text="Tidy data are nice.", source="C", because="b"),
+        KnowledgeFinding(text="SVMs with graphs win.", source="D", because="b", algorithms=("gcn",)),
     )
     made = chain(deals, knowledge=Knowledge(insights=insights))
     reasons = [reason for plan in made.plans.plans for reason in plan.reasons]
@@ -120,7 +120,8 @@ def test_every_insight_leads_to_a_plan_that_names_what_follows_from_it_or_is_dro
 def test_a_poisoned_memory_adds_candidates_and_takes_none_away(deals: Given) -> None:
     poison = [SuggestedCandidate(learner=name) for name in ("knn", "os.system")]
     poison += [SuggestedCandidate(learner="linear", settings={"C": value}) for value in (1e-9, 1e-8, -1, "x", 1e9)]
-    wrong = Insight(text="Only kNN works.", source="run r0", because="b", learners=("knn",), candidates=tuple(poison))
+    given = {"text": "Only kNN works.", "source": "run r0", "because": "b", "algorithms": ("knn",)}
+    wrong = KnowledgeFinding.model_validate({**given, "candidates": tuple(poison)})
     usual, poisoned = chain(deals, knowledge=Knowledge()), chain(deals, knowledge=Knowledge(insights=(wrong,)))
     before = {plan.name: {one.name for one in plan.candidates} for plan in usual.plans.plans}
     after = {plan.name: {one.name for one in plan.candidates} for plan in poisoned.plans.plans}

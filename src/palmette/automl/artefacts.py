@@ -20,27 +20,15 @@ from palmette.automl.task_spec.spec import Constraint
 from palmette.documents import Model
 from palmette.engine.actor import Measurement, TextFile, Violation
 from palmette.errors import DeveloperError
-from palmette.knowledge import SuggestedCandidate
+from palmette.knowledge import KnowledgeFinding
 
 Status = Literal["pass", "partly", "fail"]
 
 
-class Insight(Model):
-    """Something known to help on similar data or tasks."""
-
-    text: str
-    source: str
-    """E.g. a paper with its year, or an earlier run."""
-    because: str
-    """Why it applies: a property of the task or profile."""
-    learners: tuple[str, ...] = ()
-    candidates: tuple[SuggestedCandidate, ...] = ()
-
-
 class Knowledge(Model):
-    """Insights relevant to the task."""
+    """What is known to help on similar data or tasks."""
 
-    insights: tuple[Insight, ...] = ()
+    insights: tuple[KnowledgeFinding, ...] = ()
     sources: tuple[str, ...] = ()
     """Searched sources, with the outcome of each search."""
 

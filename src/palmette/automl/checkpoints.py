@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from palmette.automl.weights import CONFIG, FOLDER, TENSORS, known_families
+from palmette.automl.weights import CONFIG, FOLDER, TENSORS, catalogue
 from palmette.documents import Model
 from palmette.errors import UserError
 from palmette.knowledge.source import Record
@@ -50,7 +50,7 @@ def checkpoints(kind: str, rows: int, budget: float) -> list[Checkpoint]:
 
 
 def _concerns(record: Record, kind: str, seconds: float, budget: float) -> Iterator[str]:
-    known = known_families()
+    known = catalogue().families
     if {CONFIG, TENSORS} - {*record.files}:
         yield f"it has no {TENSORS} with {CONFIG}"
     if record.architecture not in known or known[record.architecture].kind != kind:

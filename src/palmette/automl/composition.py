@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from palmette.automl.calls import Call, Name, Value, function_step, pipeline, with_arguments
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer, missing_requirement
+from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
 from palmette.automl.encoders.shared import scaled
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
@@ -93,7 +93,7 @@ def available_learners(
         and (not wanted or wanted & _tracks_of(one, facts))
         and rows <= one.most_rows
         and (not one.kinds or one.kinds & {*usable})
-        and not _unavailable(one)
+        and not one.unavailable()
         and (one.layout == "rows" or all(usual_encoder(kind, one.layout) for kind in usable))
     ]
     ranks = {one.name: min((start.rank for start in one.portfolio(facts)), default=0.0) for one in found}
@@ -115,7 +115,7 @@ def unavailable(track: Track, problem: str = "") -> str:
     """Returns why no learner of a track (for a problem) can train on this machine, with a remedy; empty if one can."""
     solving = {problem, learning_task(problem)} if problem else set()
     found = [one for one in learners() if one.track == track and (not problem or solving & one.problems)]
-    reasons = [_unavailable(one) for one in found]
+    reasons = [one.unavailable() for one in found]
     return "" if "" in reasons else reasons[0] if reasons else f"No learner of the track {track!r} is registered."
 
 
@@ -140,10 +140,13 @@ def embedding_encoder(kind: Kind, facts: DataFacts) -> Encoder | None:
     return max(quick, key=lambda one: one.seconds(facts), default=usual_encoder(kind, "dense"))
 
 
-def default_encoder(kind: Kind, layout: Layout, facts: DataFacts) -> Encoder | None:
-    """Returns the encoder of a kind for candidates that name none."""
-    embeds = not facts.supervised and kind not in ORDER
-    return embedding_encoder(kind, facts) if embeds else usual_encoder(kind, layout, facts.kinds)
+def encoder_for(candidate: Candidate, kind: Kind, facts: DataFacts) -> Encoder | None:
+    """Returns the encoder that a candidate names for a kind, else the default one."""
+    if named := candidate.encoders.get(kind):
+        return encoder_named(named)
+    if not facts.supervised and kind not in ORDER:
+        return embedding_encoder(kind, facts)
+    return usual_encoder(kind, learner_named(candidate.learner).layout, facts.kinds)
 
 
 def encoder_starts(learner: str, facts: DataFacts) -> tuple[tuple[Encoder, EncoderStart], ...]:
@@ -155,9 +158,7 @@ def encoder_starts(learner: str, facts: DataFacts) -> tuple[tuple[Encoder, Encod
 
 def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:
     """Returns the registered encoders that a candidate uses."""
-    layout = learner_named(candidate.learner).layout
-    named = ((kind, candidate.encoders.get(kind)) for kind in dict.fromkeys(facts.kinds))
-    found = (encoder_named(name) if name else default_encoder(kind, layout, facts) for kind, name in named)
+    found = (encoder_for(candidate, kind, facts) for kind in dict.fromkeys(facts.kinds))
     return [one for one in found if one]
 
 
@@ -296,17 +297,14 @@ def _parts(candidate: Candidate, blueprint: Blueprint) -> list[EncodedColumns]:
     layout, facts = learner_named(candidate.learner).layout, facts_of(blueprint)
     added = blueprint.derived if candidate.derived else ()
     derived = [ColumnUse(name=one.name, kind="number", note=one.reason) for one in added]
-    by_kind: dict[Kind, list[ColumnUse]] = {kind: [] for kind in ORDER}
-    for one in (*blueprint.columns, *derived):
-        by_kind.setdefault(one.kind, []).append(one)
+    every = (*blueprint.columns, *derived)
     found: list[EncodedColumns] = []
-    for kind, columns in by_kind.items():
-        if columns:
-            found.extend(_encoded(candidate, kind, columns, layout, facts))
+    for kind in dict.fromkeys((*ORDER, *(one.kind for one in every))):
+        if columns := [one for one in every if one.kind == kind]:
+            found += _encoded(candidate, kind, columns, layout, facts)
     if candidate.features:
-        every = [one.name for one in (*blueprint.columns, *derived)]
         own = scaled(layout, facts, ("features", Call(candidate.features)))
-        found.append(EncodedColumns("own", own, every, ()))
+        found.append(EncodedColumns("own", own, [one.name for one in every], ()))
     return _merged(found)
 
 
@@ -314,18 +312,15 @@ def _encoded(
     candidate: Candidate, kind: Kind, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts
 ) -> list[EncodedColumns]:
     """Encodes the columns of a kind; an encoder that splits them returns several parts."""
-    named = candidate.encoders.get(kind)
-    encoder = encoder_named(named) if named else default_encoder(kind, layout, facts)
+    encoder = encoder_for(candidate, kind, facts)
     if encoder is None:
         return []
     made = encoder.transformer(columns, layout, facts)
     flags = encoder.categorical(columns, layout, facts) if layout == "tree" else ()
     if isinstance(made, Call) and made.path == "sklearn.compose.ColumnTransformer":
-        parts = [
-            EncodedColumns(f"{kind}_{name}", one, names, ()) for name, one, names in made.arguments["transformers"]
-        ]
-        parts[-1] = parts[-1]._replace(categorical=flags)
-        return parts
+        nested = made.arguments["transformers"]
+        parts = [EncodedColumns(f"{kind}_{name}", one, names, ()) for name, one, names in nested]
+        return [*parts[:-1], parts[-1]._replace(categorical=flags)]
     return [EncodedColumns(kind, made, [one.name for one in columns], flags)]
 
 
@@ -334,19 +329,10 @@ def _merged(parts: Iterable[EncodedColumns]) -> list[EncodedColumns]:
     for part in parts:
         last = found[-1] if found else None
         if last and last.transformer == part.transformer and {last.name, part.name} <= {*ORDER}:
-            found.pop()
-            part = EncodedColumns(
-                last.name, last.transformer, [*last.columns, *part.columns], last.categorical + part.categorical
-            )
+            flags = found.pop().categorical + part.categorical
+            part = last._replace(columns=[*last.columns, *part.columns], categorical=flags)
         found.append(part)
     return found
-
-
-def _unavailable(learner: Learner) -> str:
-    """Returns why a learner cannot train here, with a remedy; empty if it can."""
-    if module := missing_requirement(learner.requires):
-        return f"{learner.name} needs the package {module!r}: install it with `pip install {module}`."
-    return learner.unavailable()
 
 
 def _code_length(column: ColumnUse) -> int:

@@ -6,13 +6,14 @@ All of it is data for a language model and is never truncated. Excluded columns 
 import json
 from collections.abc import Iterable, Iterator
 
-from palmette.automl.artefacts import Insight, Plans
+from palmette.automl.artefacts import Plans
 from palmette.automl.candidates import Blueprint, Candidate
 from palmette.automl.composition import learner_named
 from palmette.automl.measure import METRICS
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import ColumnProfile, NumberFacts, Profile
 from palmette.automl.task_spec.spec import TaskSpec
+from palmette.knowledge import KnowledgeFinding
 from palmette.llm import NEEDED, Section, section
 
 FIGURES = "(removes: the share of a constant prediction's error that the column alone removes on unseen rows)"
@@ -80,7 +81,7 @@ def leaks(known: PlanContext) -> Section:
     return section("leaks", *found, rank=1)
 
 
-def insights(found: Iterable[Insight]) -> Section:
+def insights(found: Iterable[KnowledgeFinding]) -> Section:
     """Insights about similar data."""
     return section("insights", *(f"{one.text} (applies: {one.because})" for one in found), rank=2)
 

@@ -141,8 +141,6 @@ def _mixed(row: pd.DataFrame, donors: pd.DataFrame, moved: np.ndarray) -> pd.Dat
     """Returns the donors, with the row's values where `moved` (m, columns) is true."""
     made = {}
     for place, name in enumerate(donors):
-        own, other = row[name], donors[name]
-        is_same = own.dtype == other.dtype
-        column = other.to_numpy() if is_same else other.to_numpy(object)
-        made[name] = np.where(moved[:, place], own.to_numpy(column.dtype)[0], column)
+        column = donors[name].to_numpy(None if row[name].dtype == donors[name].dtype else object)
+        made[name] = np.where(moved[:, place], row[name].to_numpy(column.dtype)[0], column)
     return pd.DataFrame(made)

@@ -164,11 +164,7 @@ def _given_task(wanted: RunArguments) -> TaskSpec:
 
 
 def topology_file(name: str) -> Path:
-    """Returns the file of a built-in topology, or the path itself if it is a file.
-
-    Raises:
-        UserError: it is neither.
-    """
+    """Returns the file of a built-in topology, or the path itself if it is a file, else raises UserError."""
     built_in = {path.stem: path for path in TOPOLOGIES.glob("*.yaml")}
     if name in built_in:
         return built_in[name]
@@ -227,8 +223,7 @@ def _is_there(name: str) -> bool:
 def with_found_data(task: TaskSpec, human: Human) -> TaskSpec:
     """Adds a data set that fits the sentence; returns the task unchanged if none fits.
 
-    Raises:
-        UserError: the sentence asks for data ("find data about ..."), and no set fits.
+    Raises UserError where the sentence asks for data ("find data about ..."), and no set fits.
     """
     asked = _ASKED.search(task.sentence)
     words = asked["words"] if asked else _METHOD.sub(" ", task.sentence)

@@ -114,9 +114,8 @@ def _require(holds: bool, message: str) -> None:
 
 def _same(found: Any, due: Any, when: str) -> None:
     values, expected = (np.asarray(one, dtype=float) for one in (found, due))
-    same = values.shape == expected.shape and np.allclose(
-        values, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True
-    )
+    close = partial(np.allclose, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    same = values.shape == expected.shape and close(values, expected)
     _require(same, f"{when}, a row gives other values than before")
 
 

@@ -69,17 +69,12 @@ class FileKind:
     def fingerprint(self, content: bytes) -> int:
         """Returns 64 bits that differ little between similar files; 0 if the kind does not compare files.
 
-        Raises:
-            ValueError: the file cannot be read; the message is the reason.
+        Raises ValueError where the file cannot be read; the message is the reason.
         """
         raise NotImplementedError
 
     def of_numbers(self, values: Sequence[object]) -> bytes:
-        """Makes a file from numbers from 0 to 255, flat or nested.
-
-        Raises:
-            ValueError: the numbers do not make a file.
-        """
+        """Makes a file from numbers from 0 to 255, flat or nested; raises ValueError where they do not make a file."""
         raise ValueError(f"numbers make no file of kind {self.name}")
 
     def examples(self) -> tuple[bytes, ...]:

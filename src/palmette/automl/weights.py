@@ -69,14 +69,10 @@ class Catalogue(Model):
     families: Mapping[str, NetworkFamily]
 
 
-def known_weights() -> Mapping[str, Weights]:
-    """Returns the weights in `weights.yaml`, by name."""
-    return _catalogue().weights
-
-
-def known_families() -> Mapping[str, NetworkFamily]:
-    """Returns the architectures that a folder may hold, by `model_type`."""
-    return _catalogue().families
+@cache
+def catalogue() -> Catalogue:
+    """Returns the content of `weights.yaml`: weights by name, and architectures by `model_type`."""
+    return read_document(Path(__file__).with_name("weights.yaml"), Catalogue)
 
 
 def network_folder(kind: str) -> Weights | None:
@@ -85,7 +81,7 @@ def network_folder(kind: str) -> Weights | None:
     for file in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
         config, tensors, folder = json.loads(file.read_text(encoding="utf-8")), file.with_name(TENSORS), file.parent
         name = "chronos" if "chronos_config" in config else str(config.get("model_type", ""))
-        family = known_families().get(name)
+        family = catalogue().families.get(name)
         if not family or family.kind != kind or not tensors.is_file():
             continue
         sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
@@ -103,19 +99,10 @@ def network_folder(kind: str) -> Weights | None:
     return None
 
 
-@cache
-def _catalogue() -> Catalogue:
-    return read_document(Path(__file__).with_name("weights.yaml"), Catalogue)
-
-
 def weights_named(name: str) -> Weights:
-    """Returns the weights of this name.
-
-    Raises:
-        UserError: no such weights are listed.
-    """
-    known = known_weights()
-    for kind in {one.kind for one in known_families().values()} if name not in known else ():
+    """Returns the weights of this name; raises UserError where no such weights are listed."""
+    known = catalogue().weights
+    for kind in {one.kind for one in catalogue().families.values()} if name not in known else ():
         if (found := network_folder(kind)) and found.folder == name:
             return found
     if name not in known:
@@ -125,11 +112,7 @@ def weights_named(name: str) -> Weights:
 
 
 def located(name: str) -> Path | None:
-    """Returns the checked file of weights on this machine; None if there is none.
-
-    Raises:
-        MachineError: a file of that name has other content.
-    """
+    """Returns the file of weights on this machine, None without one; raises MachineError if its content is another."""
     wanted = weights_named(name)
     spec = importlib.util.find_spec(wanted.module) if wanted.package else None
     installed = spec.submodule_search_locations or () if spec else ()

@@ -19,7 +19,8 @@ def same_everywhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from palmette.automl import composition
     from palmette.automl.planning import drafting
 
-    monkeypatch.setattr(composition, "_unavailable", lambda one: "" if one.name in HERE else "It is not installed.")
+    for kind in map(type, composition.learners()):
+        monkeypatch.setattr(kind, "unavailable", lambda one: "" if one.name in HERE else "It is not installed.")
     monkeypatch.delenv("PALMETTE_KNOWLEDGE", raising=False)
     drafting.drafted.cache_clear()
     yield

@@ -139,10 +139,7 @@ def unless(value: Any, missing: Sequence[str], read: Callable[[Any], Any]) -> An
 def with_arrays(rows: Any, arrays: Mapping[str, tuple[Sequence[str], float]]) -> pd.DataFrame:
     """Adds columns with lists of numbers from 0 to 255, if the rows have the source columns.
 
-    Args:
-        rows: The rows.
-        arrays: By new column: the columns that hold the numbers, or one column of lists; and the upper end of their
-            scale.
+    `arrays` are, by new column, the columns of numbers, or one column of lists, and the upper end of their scale.
     """
     rows = pd.DataFrame(rows).rename(columns=str)
     for name, (columns, top) in arrays.items():

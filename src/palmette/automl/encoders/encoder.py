@@ -136,11 +136,4 @@ class Encoder:
 
 def missing_requirement(requires: Sequence[str]) -> str:
     """Returns the first module that is not installed; empty if all are."""
-    return next((one for one in requires if not _is_installed(one)), "")
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
+    return next((one for one in requires if importlib.util.find_spec(one) is None), "")

@@ -86,12 +86,7 @@ def starts_on_vectors(
 ) -> tuple[EncoderStart, ...]:
     """Returns learners to try on vectors of a frozen network.
 
-    Args:
-        facts: Properties of the data.
-        kind: The kind of the columns.
-        rank: Rank of the first starting point, if there are no other columns.
-        reason: Why they are tried.
-        penalties: `C` for classes and `alpha` for numbers of a linear model.
+    `rank` is that of the first one, if there are no other columns; `penalties` are `C` and `alpha` of a linear model.
     """
     first = rank + facts.later(kind)
     return (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting, Strategy
-from palmette.automl.encoders.encoder import DataFacts, Layout
+from palmette.automl.encoders.encoder import DataFacts, Layout, missing_requirement
 from palmette.automl.kinds import Kind, Track
 
 if TYPE_CHECKING:
@@ -203,8 +203,9 @@ class Learner:
         return {}
 
     def unavailable(self) -> str:
-        """Explains why it cannot train here although its modules are installed, and the remedy; empty if it can."""
-        return ""
+        """Explains why it cannot train here, and the remedy; empty if it can."""
+        module = missing_requirement(self.requires)
+        return f"{self.name} needs the package {module!r}: install it with `pip install {module}`." if module else ""
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
         """Fits the estimator that `estimator` built; one that learns in steps stops at `deadline` (time.monotonic()).

@@ -103,10 +103,8 @@ class NaiveBayesSVM(_TextClassifier):
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         ratio = Call("palmette.automl.learners.wrappers.LogCountRatio")
-        model = logistic({"C": 3.0, **settings}, setup)
-        return Call(
-            "sklearn.multiclass.OneVsRestClassifier", {"estimator": pipeline(("ratio", ratio), ("model", model))}
-        )
+        model = pipeline(("ratio", ratio), ("model", logistic({"C": 3.0, **settings}, setup)))
+        return Call("sklearn.multiclass.OneVsRestClassifier", {"estimator": model})
 
 
 def calibrated(classifier: Call, setup: TrainingSetup) -> Call:
@@ -131,10 +129,8 @@ class SVC(Learner):
         if setup.facts.classes:
             return calibrated(Call("sklearn.svm.SVC", {"C": 10.0, **settings}), setup)
         model = Call("sklearn.svm.SVR", {"C": 10.0, "epsilon": 0.05, **settings})
-        return Call(
-            "sklearn.compose.TransformedTargetRegressor",
-            {"regressor": model, "transformer": Call("sklearn.preprocessing.StandardScaler")},
-        )
+        given = {"regressor": model, "transformer": Call("sklearn.preprocessing.StandardScaler")}
+        return Call("sklearn.compose.TransformedTargetRegressor", given)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         rank = TEXTS if {"image", "audio"}.isdisjoint(facts.kinds) else 0.3

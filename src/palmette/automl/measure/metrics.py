@@ -22,6 +22,7 @@ A metric of them has the leading axes: one pass over the rows gives the metric o
 resample takes no time.
 """
 Codes = NDArray[np.intp]
+Truths = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,7 @@ def score(metric: Metric, truth: NDArray[np.generic], predictions: Predictions, 
 
     `truth` is (n,): class names, numbers (no NaN) or, for clustering, the true groups; where distances are needed,
     it is (n, d). `positive` is the class that a metric of one class is about; the last in order when none is given.
-
-    Raises:
-        ValueError: the predictions are not of these rows, or lack what the metric needs.
+    Raises ValueError where the predictions are not of these rows, or lack what the metric needs.
     """
     if len(truth) != len(predictions):
         raise ValueError(f"{len(predictions)} predictions for {len(truth)} rows")
@@ -216,9 +215,7 @@ def coded(truth: NDArray[np.generic], predictions: Predictions, positive: str | 
     return CodedLabels(true, predicted, len(names), int(place[0]))
 
 
-def hits(
-    truth: NDArray[np.generic], predictions: Predictions, positive: str | None
-) -> tuple[NDArray[np.bool_], Floats]:
+def hits(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> tuple[Truths, Floats]:
     """For each class that is ranked, whether a row is of it and its probability, each (n, classes)."""
     assert predictions.probabilities is not None
     classes, chances = np.array(predictions.classes), predictions.probabilities
@@ -228,13 +225,13 @@ def hits(
     return truth[:, None] == classes, chances
 
 
-def ranked(name: str, hit: NDArray[np.bool_], chances: Floats) -> float:
+def ranked(name: str, hit: Truths, chances: Floats) -> float:
     """The mean over the classes that some rows are of and some are not; NaN where there is none."""
     split = hit.any(axis=0) & ~hit.all(axis=0)
     return float(RANKINGS[name](hit[:, split], chances[:, split]).mean()) if split.any() else float("nan")
 
 
-def _area(hit: NDArray[np.bool_], chances: Floats) -> Floats:
+def _area(hit: Truths, chances: Floats) -> Floats:
     """Under the ROC curve of each column: how often a row of the class is above another, by the sum of its ranks."""
     import pandas as pd
 
@@ -243,7 +240,7 @@ def _area(hit: NDArray[np.bool_], chances: Floats) -> Floats:
     return np.asarray(above / (count * (len(hit) - count)))
 
 
-def _precision(hit: NDArray[np.bool_], chances: Floats) -> Floats:
+def _precision(hit: Truths, chances: Floats) -> Floats:
     """Average precision of each column: the mean over its rows of the precision at their probability."""
     import pandas as pd
 
@@ -252,10 +249,7 @@ def _precision(hit: NDArray[np.bool_], chances: Floats) -> Floats:
     return np.asarray((right / predicted * hit).sum(axis=0) / hit.sum(axis=0))
 
 
-RANKINGS: Mapping[str, Callable[[NDArray[np.bool_], Floats], Floats]] = {
-    "roc_auc": _area,
-    "average_precision": _precision,
-}
+RANKINGS: Mapping[str, Callable[[Truths, Floats], Floats]] = {"roc_auc": _area, "average_precision": _precision}
 """Ranking metrics of all classes at once: one by one, many classes would take minutes."""
 
 
@@ -315,12 +309,11 @@ def _of_labels(name: str) -> Metric:
 
 def _of_ranks(name: str) -> Metric:
     """A ranking metric: by the positive class of two, else the mean of each class against the rest."""
-    return Metric(
-        name,
-        "classification",
-        "probabilities",
-        lambda truth, predictions, positive: ranked(name, *hits(truth, predictions, positive)),
-    )
+
+    def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
+        return ranked(name, *hits(truth, predictions, positive))
+
+    return Metric(name, "classification", "probabilities", compute)
 
 
 def _of_groups(name: str, function: str, needs: Needs = "groups", perfect: float = 1.0) -> Metric:

@@ -32,8 +32,7 @@ def blueprint(
 ) -> Blueprint:
     """Returns the blueprint of a data plan, with the default strategy and the task's whole budget.
 
-    Raises:
-        UserError: no column is left to learn from, or the problem cannot learn the target.
+    Raises UserError where no column is left to learn from, or the problem cannot learn the target.
     """
     rows, target = DataSplits.of(samples, profile.split).train, profile.split.target
     problem = problem_named(profile.split.problem)

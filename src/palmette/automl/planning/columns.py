@@ -32,22 +32,14 @@ class Arity(NamedTuple):
 
 
 MANY = 60  # columns that may be added up or compared in one feature, such as the counts of all articles of an order
-ARITIES: Mapping[Operation, Arity] = {
-    "sum": Arity(2, MANY),
-    "difference": Arity(2, 2),
+ARITIES: Mapping[str, Arity] = {
+    **dict.fromkeys(("sum", "mean", "least", "greatest"), Arity(2, MANY)),
+    **dict.fromkeys(("difference", "ratio"), Arity(2, 2)),
     "product": Arity(2, 3),
-    "ratio": Arity(2, 2),
-    "mean": Arity(2, MANY),
-    "least": Arity(2, MANY),
-    "greatest": Arity(2, MANY),
-    "square": Arity(1, 1),
-    "log": Arity(1, 1),
-    "elapsed": Arity(2, 2, ("datetime",)),
+    **dict.fromkeys(("square", "log"), Arity(1, 1)),
     "missing": Arity(1, MANY),
-    "hour": Arity(1, 1, ("datetime",)),
-    "weekday": Arity(1, 1, ("datetime",)),
-    "day": Arity(1, 1, ("datetime",)),
-    "month": Arity(1, 1, ("datetime",)),
+    "elapsed": Arity(2, 2, ("datetime",)),
+    **dict.fromkeys(("hour", "weekday", "day", "month"), Arity(1, 1, ("datetime",))),
 }
 assert set(ARITIES) == set(get_args(Operation))
 
@@ -201,10 +193,8 @@ class CalendarParts(NamedTuple):
 def parts_of(values: pd.Series, drift: float | None = None) -> CalendarParts:
     """Chooses the calendar parts that recur in the rows, and days since 1970 to tell early rows from late ones.
 
-    Args:
-        values: Timestamps.
-        drift: Rank correlation with the target if later rows are to be predicted, else None. Days beyond the training
-            period help if the target rises or falls, and mislead otherwise.
+    `drift` is the rank correlation with the target if later rows are to be predicted, else None: days beyond the
+    training period help if the target rises or falls, and mislead otherwise.
     """
     known = values.dropna()
     days = known.dt.normalize()

@@ -6,7 +6,7 @@ Costs of candidates are estimated, and corrected by the measurements of earlier 
 import hashlib
 import json
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,12 +28,7 @@ Aim = Literal["usual", "limited", "lean", "explain", "score"]
 that an earlier plan missed.
 """
 ESTIMATED = ("training_time", "latency", "size")  # constraint quantities that can be estimated before training
-HOLDS: Mapping[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    ">": operator.gt,
-    "<=": operator.le,
-    "<": operator.lt,
-}
+HOLDS = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 """Tests, by comparison operator, whether a value keeps a limit."""
 MARGIN = 5.0  # factor by which an unmeasured estimate must exceed a limit to count as out of reach
 SHARES: Mapping[Track, float] = {"traditional": 0.6, "neural": 0.2, "pretrained": 0.4}
@@ -165,11 +160,9 @@ class Costs:
 
     def together(self, candidates: Sequence[Candidate]) -> Cost:
         """Returns the cost of an ensemble of the cheapest candidates; training time is that of the fastest alone."""
-        members, (megabytes, milliseconds) = sorted(map(self._expected, candidates))[:ENSEMBLE_SIZE], self._factors
-        due = _sum(members)
-        return _rounded(
-            min(self.of(one).seconds for one in candidates), due.megabytes * megabytes, due.milliseconds * milliseconds
-        )
+        due, (megabytes, milliseconds) = _sum(sorted(map(self._expected, candidates))[:ENSEMBLE_SIZE]), self._factors
+        seconds = min(self.of(one).seconds for one in candidates)
+        return _rounded(seconds, due.megabytes * megabytes, due.milliseconds * milliseconds)
 
     def _expected(self, candidate: Candidate) -> Cost:
         cost = learner_named(candidate.learner).cost(self.facts)

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
-from palmette.automl.artefacts import Insight, Knowledge
+from palmette.automl.artefacts import Knowledge
 from palmette.automl.candidates import Candidate, Setting, Strategy, substance
 from palmette.automl.composition import encoders, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.constraints import PlanStrategy
 from palmette.automl.task_spec.vocabulary import names_pattern, vocabulary
-from palmette.knowledge import SuggestedCandidate
+from palmette.knowledge import KnowledgeFinding, SuggestedCandidate
 
 MOST_RECALLED = 4
 """Most candidates of earlier runs that are trained before the defaults; limits the cost of misleading memories."""
@@ -20,7 +20,7 @@ MOST_CITED = 3  # most insights that a plan cites, and most candidates listed fo
 POSITION = 2  # position of the informed strategy: wrong insights do not displace the first two, which need none
 _BETTER = re.compile(r"\b(?:outperforms?|beats?|is better than|are better than|surpass(?:es)?)\b", re.I)
 
-RestsOn = tuple[Insight, tuple[str, ...]]  # an insight and the names of the candidates that follow from it
+RestsOn = tuple[KnowledgeFinding, tuple[str, ...]]  # an insight and the names of the candidates that follow from it
 
 
 def advocated(text: str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def _trainable(
 
 def informed(strategies: Sequence[PlanStrategy], knowledge: Knowledge) -> list[PlanStrategy]:
     """Adds a strategy that trains the learners first that most insights recommend."""
-    votes = Counter(name for one in knowledge.insights for name in one.learners)
+    votes = Counter(name for one in knowledge.insights for name in one.algorithms)
     if not votes:
         return list(strategies)
     learners = tuple(name for name, _ in votes.most_common())
@@ -103,7 +103,7 @@ def resting_on(knowledge: Knowledge, candidates: Sequence[Candidate]) -> list[Re
     """Returns the insights that a plan uses, each with the candidates that follow from it."""
     found = []
     for one in knowledge.insights:
-        spoken_for = {learner for name in one.learners for learner in meant(name)}
+        spoken_for = {learner for name in one.algorithms for learner in meant(name)}
         names = tuple(each.name for each in candidates if each.learner in spoken_for)
         if names:
             found.append((one, names[:MOST_CITED]))

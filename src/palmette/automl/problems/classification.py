@@ -12,7 +12,6 @@ from palmette.automl.calls import Call
 from palmette.automl.candidates import Ensembling, Strategy
 from palmette.automl.learners.learner import LABELS
 from palmette.automl.measure import MOVED, Floats, Predictions, Task, in_order, metric_of
-from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.supervised import Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.task_spec.spec import TaskSpec
@@ -33,6 +32,8 @@ class Classification(Supervised):
     name: ClassVar[str] = "classification"
     task: ClassVar[Task] = "classification"
     side_metrics: ClassVar = ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "log_loss")
+    suffix: ClassVar = "Classifier"
+    stacking: ClassVar = Call("sklearn.linear_model.LogisticRegression")
 
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> str:
@@ -98,17 +99,10 @@ class Classification(Supervised):
             return f"has outputs of the shape {outputs.shape}, not of {classes} classes"
         return "" if are_probabilities(outputs) else "has rows whose probabilities are negative or do not sum to 1"
 
-    def prepared(self, member: EnsembleMember) -> Call:
-        return member.learner
-
     def voter(self, ensembling: Ensembling) -> Call:
         if ensembling == "voting":
             return Call(f"{WRAPPERS}.MajorityClassifier", {"voting": "hard"})
-        return Call("sklearn.ensemble.VotingClassifier", {"voting": "soft"})
-
-    def stacked(self, named: list[tuple[str, Call]]) -> Call:
-        final, count = Call("sklearn.linear_model.LogisticRegression"), self.blueprint.folds.count
-        return Call("sklearn.ensemble.StackingClassifier", {"estimators": named, "final_estimator": final, "cv": count})
+        return super().voter(ensembling).where(voting="soft")
 
     def fitted_alone(self, learner: Call) -> Call:
         """Wraps classifiers from other packages, which may only take class numbers."""
@@ -170,8 +164,7 @@ def usual_metric(target: TargetProfile) -> str:
 def positive_class(task: TaskSpec, target: TargetProfile) -> str | None:
     """Returns the class that the request names; else, of two, the one opposite a negative word, or the rarer one.
 
-    Raises:
-        UserError: the request names a class that the target does not have.
+    Raises UserError where the request names a class that the target does not have.
     """
     values = [WHOLE.sub(r"\1", one.value.strip()) for one in target.classes]  # the most frequent first
     if task.threshold is not None and not task.positive:

@@ -6,7 +6,6 @@ A column that another one can replace looks less important than it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -45,16 +44,8 @@ def importance(
 ) -> tuple[FeatureImportance, ...]:
     """Returns how much the metric worsens when one column at a time is shuffled, the largest loss first.
 
-    Returns nothing if the metric is undefined on the rows.
-
-    Args:
-        ask: The model; called once.
-        rows: Rows of the hold-out, as inputs of the model.
-        truth: (n,): the target in these rows.
-        measure: The metric and its positive class.
-        columns: Columns to shuffle; if `most` is too small for all, the first ones.
-        seed: Seed of the sample and the shuffles.
-        most: Most rows to predict in total.
+    Returns nothing if the metric is undefined on the rows of the hold-out, whose target is `truth` (n,). The model,
+    `ask`, is called once, for at most `most` rows in total; if these are too few for all columns, for the first ones.
     """
     random, most = np.random.default_rng(seed), min(most, MOST_VALUES // max(1, rows.shape[1]))
     size = min(SAMPLE, max(LEAST_SAMPLE, most // (1 + LEAST_REPEATS * max(1, len(columns)))), len(rows))
@@ -74,11 +65,8 @@ def importance(
     sign = 1.0 if measure.metric.greater_is_better else -1.0
     drops = sign * (whole - np.array(shuffled).reshape(len(measured), repeats))
     means, deviations = drops.mean(axis=1).tolist(), drops.std(axis=1, ddof=1).tolist()
-    found = zip(measured, means, deviations, strict=True)
-    importances = [
-        FeatureImportance(column=column, drop=drop, deviation=deviation) for column, drop, deviation in found
-    ]
-    return tuple(sorted(importances, key=lambda one: -one.drop))
+    found = sorted(zip(measured, means, deviations, strict=True), key=lambda one: -one[1])
+    return tuple(FeatureImportance(column=name, drop=drop, deviation=spread) for name, drop, spread in found)
 
 
 def _spread(truth: NDArray[np.generic], size: int, random: np.random.Generator) -> NDArray[np.intp]:
@@ -91,14 +79,10 @@ def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]
     """Stacks the sample and a copy for each shuffle; dtypes are kept."""
     import pandas as pd
 
-    count = len(sample)
-    made = {}
+    unchanged, made = np.arange(len(sample)), {}
     for name in sample.columns:
-        places = np.tile(np.arange(count), (len(orders) + 1, 1))
-        for number, (column, order) in enumerate(orders, start=1):
-            if column == name:
-                places[number] = order
-        made[name] = sample[name].take(places.ravel()).reset_index(drop=True)
+        places = [unchanged, *(order if column == name else unchanged for column, order in orders)]
+        made[name] = sample[name].take(np.concatenate(places)).reset_index(drop=True)
     return pd.DataFrame(made)
 
 
@@ -119,10 +103,7 @@ def telling_rows(
         order = np.argsort(-made.probabilities.max(axis=1), kind="stable")
     known = {*usable}
     places = [int(place) for place in order if place in known]
-    return (
-        list(islice((one for one in places if wrong[one]), each)),
-        list(islice((one for one in places if not wrong[one]), each)),
-    )
+    return [one for one in places if wrong[one]][:each], [one for one in places if not wrong[one]][:each]
 
 
 def occlusions(
@@ -130,12 +111,7 @@ def occlusions(
 ) -> tuple[Occlusion, ...]:
     """Returns, for each row in `places`, how much each part of its file adds to the prediction.
 
-    Args:
-        ask: The model; called once.
-        rows: Inputs of the model, with the bytes of files.
-        column: The column of files.
-        kind: The kind of the files.
-        places: Positions of the rows.
+    The model, `ask`, is called once; `rows` are its inputs, with the bytes of the files in `column`.
     """
     import pandas as pd
 

@@ -145,7 +145,6 @@ class Problem(ABC):
     """Folder of its own package templates, which take precedence over the common ones."""
     together: ClassVar[str] = ""
     """Request field for rows that the endpoint answers together; empty if each row is answered by itself."""
-
     no_onnx: ClassVar[str] = ""  # why no model can be converted to ONNX, as a clause
 
     blueprint: Blueprint
@@ -160,8 +159,7 @@ class Problem(ABC):
     def objective(task: TaskSpec, profile: Profile) -> str:
         """Returns the metric that candidates are compared by: the requested one, else the default for the target.
 
-        Raises:
-            UserError: the metric does not belong to the problem or suit the target.
+        Raises UserError where the metric does not belong to the problem or suit the target.
         """
 
     @staticmethod
@@ -169,10 +167,7 @@ class Problem(ABC):
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
         """Returns the blueprint's fields for this problem: metric, classes, positive, bounds, clusters, labels, folds.
 
-        `rows` are the training rows.
-
-        Raises:
-            UserError: this problem cannot learn the target.
+        `rows` are the training rows. Raises UserError where this problem cannot learn the target.
         """
 
     @staticmethod
@@ -192,8 +187,7 @@ class Problem(ABC):
     ) -> tuple[NDArray[np.bool_], tuple[str, ...]] | None:
         """Returns the hold-out (n,) with its reasons, one sentence each; None to use the usual split.
 
-        Raises:
-            UserError: there are too few rows for a hold-out.
+        Raises UserError where there are too few rows for a hold-out.
         """
         return None
 
@@ -276,8 +270,7 @@ class Problem(ABC):
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
         """Reads predictions from the table that the delivered package writes.
 
-        Raises:
-            KeyError, ValueError: the table is not of these rows, or has impossible values.
+        Raises KeyError or ValueError where the table is not of these rows, or has impossible values.
         """
 
     @abstractmethod

@@ -30,6 +30,8 @@ class Regression(Supervised):
     name: ClassVar[str] = "regression"
     task: ClassVar[Task] = "regression"
     side_metrics: ClassVar = ("rmse", "mae", "r2")
+    suffix: ClassVar = "Regressor"
+    stacking: ClassVar = Call("sklearn.linear_model.LinearRegression", {"positive": True})
 
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> str:
@@ -66,9 +68,6 @@ class Regression(Supervised):
             return (Strategy(),)
         even = abs(target.log_skew) < numbers.skew / 2
         return (Strategy(), Strategy(target_transform="log1p")) if even else (Strategy(),)
-
-    def strata(self, rows: pd.DataFrame) -> None:
-        return None
 
     def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
         return rows[self.blueprint.target].to_numpy(float)
@@ -108,13 +107,6 @@ class Regression(Supervised):
         if known.layout != "tree" and known.track != "neural":
             learner = Call("palmette.automl.learners.wrappers.ClippedRegressor", {"regressor": learner})
         return learner if transform == "none" else _transformed(learner, transform)
-
-    def voter(self, ensembling: Ensembling) -> Call:
-        return Call("sklearn.ensemble.VotingRegressor")
-
-    def stacked(self, named: list[tuple[str, Call]]) -> Call:
-        final, count = Call("sklearn.linear_model.LinearRegression", {"positive": True}), self.blueprint.folds.count
-        return Call("sklearn.ensemble.StackingRegressor", {"estimators": named, "final_estimator": final, "cv": count})
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
         require_row_count(table, rows)

@@ -32,6 +32,8 @@ class Supervised(Problem):
     """Compares candidates by out-of-fold predictions of the target."""
 
     side_metrics: ClassVar[tuple[str, ...]]  # metrics that are reported beside the metric of the run
+    suffix: ClassVar[str]  # of the ensembles of scikit-learn
+    stacking: ClassVar[Call]  # the linear model on the predictions of stacked members
 
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns a model without features, and a linear model on the scale of the metric."""
@@ -44,9 +46,9 @@ class Supervised(Problem):
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
         return folds_of(splits.train, self.blueprint, self.strata(splits.train), splits.groups)
 
-    @abstractmethod
     def strata(self, rows: pd.DataFrame) -> NDArray[Any] | None:
         """Returns values (n,) to stratify folds by; None for random folds."""
+        return None
 
     @abstractmethod
     def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
@@ -72,26 +74,23 @@ class Supervised(Problem):
             whole = _pipeline(one.encoder, self.fitted_alone(self.prepared(one)))
         elif ensembling == "stacking":
             named = [(_step(one), _pipeline(one.encoder, self.prepared(one))) for one in members]
-            whole = self.stacked(named)
+            given = {"estimators": named, "final_estimator": self.stacking, "cv": self.blueprint.folds.count}
+            whole = Call(f"sklearn.ensemble.Stacking{self.suffix}", given)
         else:
             whole = self._blend(members, ensembling)
         return self.decided(whole, class_weights)
 
-    @abstractmethod
     def prepared(self, member: EnsembleMember) -> Call:
         """Returns the learner, wrapped in the member's strategy."""
+        return member.learner
 
     def fitted_alone(self, learner: Call) -> Call:
         """Wraps the learner to take the target as it is in files."""
         return learner
 
-    @abstractmethod
     def voter(self, ensembling: Ensembling) -> Call:
         """Returns the estimator of a weighted mean, or of a majority vote, without its members."""
-
-    @abstractmethod
-    def stacked(self, named: list[tuple[str, Call]]) -> Call:
-        """Returns a linear model on the predictions of estimators."""
+        return Call(f"sklearn.ensemble.Voting{self.suffix}")
 
     def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
         """Adds the decision to the estimator."""
@@ -180,9 +179,8 @@ def folds_of(
 ) -> NDArray[np.int64]:
     """Returns the fold in which each row is predicted (n,).
 
-    Args:
-        strata: (n,) class names; None if folds need not be stratified.
-        groups: (n,) equal for rows that stay together; ignored if all rows are in one group.
+    `strata` (n,) are class names, None if folds need not be stratified; `groups` (n,) are equal for rows that stay
+    together, and ignored if all rows are in one group.
     """
     from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 

@@ -284,9 +284,7 @@ def time_overlap(context: LeakContext) -> Iterator[Leak]:
         if not len(holdout) or not len(train):
             continue
         later = float((train > holdout.min()).mean())
-        ordered = (
-            float((np.diff(train.to_numpy("datetime64[ns]").astype("int64")) >= 0).mean()) if len(train) > 1 else 0
-        )
+        ordered = float((train.diff().dropna() >= pd.Timedelta(0)).mean()) if len(train) > 1 else 0.0
         if later > 0 and (by_time or ordered > ORDERED) and train.nunique() > 10:
             replaced = {"severity": "high", "action": "ask"} if by_time else {}
             found = {"name": name, "later": later, "begins": holdout.min(), "ends": train.max()}

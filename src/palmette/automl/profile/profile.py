@@ -103,10 +103,8 @@ def target_figures(name: str, column: Any, problem: str) -> TargetProfile:
         counts = column.value_counts().to_numpy(float)
         shares = counts / counts.sum()
         entropy = float(-(shares * np.log(shares)).sum() / math.log(len(shares))) if len(shares) > 1 else 0.0
-        classes = frequent(column, CLASSES)
-        return TargetProfile(
-            name=name, problem=problem, classes=classes, class_count=len(counts), entropy=figure(entropy)
-        )
+        classes = {"classes": frequent(column, CLASSES), "class_count": len(counts), "entropy": figure(entropy)}
+        return TargetProfile.model_validate({"name": name, "problem": problem, **classes})
     values = column.to_numpy(float)
     facts = numbers(values)
     low, high = np.quantile(values, [0.01, 0.99])

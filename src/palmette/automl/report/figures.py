@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 from numpy.typing import NDArray
 
 from palmette.automl.formatting import fixed, many, share, short
 from palmette.automl.measure import Floats, Predictions, classes_of
-from palmette.automl.problems.problem import ClusterResults, DrawnForecast, Forecasts
+from palmette.automl.problems.problem import ClusterResults, Forecasts
 from palmette.automl.report.plots import Axis, Figure, Plot, around
 
 CURVES = 6  # number of classes with curves, the most frequent ones
@@ -250,26 +249,16 @@ def cluster_figures(found: ClusterResults) -> Iterator[Figure]:
 def forecast_figures(found: Forecasts) -> Iterator[Figure]:
     """A figure for each forecast."""
     for one in found.drawn:
-        band = ", with the band that should hold most values" if one.low is not None else ""
+        known, past = len(one.before), np.concatenate([one.before, one.truth])
+        steps = np.arange(-known + 1, len(one.values) + 1, dtype=float)
+        ends = [side for side in (one.low, one.high) if side is not None]
+        x = Axis("Steps from the origin", float(steps[0]), float(steps[-1]))
+        y = Axis("Value", *around(np.concatenate([past, one.values, *ends]).tolist(), 0.05))
+        plot = Plot(f"Forecast of {one.title}", x, y)
+        if one.low is not None and one.high is not None:
+            plot.band(steps[known:], one.low, one.high)
+        plot.line(steps, past)
+        plot.line(steps[known:], one.values, "c1")
+        band = ", with the band that should hold most values" if ends else ""
         caption = f"The last known values, then the forecast and the true values{band}."
-        yield Figure(one.title, _drawing(one), caption, KEYS)
-
-
-def _drawing(one: DrawnForecast) -> Markup:
-    known, ahead = len(one.before), len(one.values)
-    steps = np.arange(-known + 1, ahead + 1, dtype=float)
-    ends = [side for side in (one.low, one.high) if side is not None]
-    every = np.concatenate([one.before, one.truth, one.values, *ends])
-    plot = Plot(
-        f"Forecast of {one.title}",
-        Axis("Steps from the origin", float(steps[0]), float(steps[-1])),
-        Axis("Value", *around(every[np.isfinite(every)].tolist(), 0.05)),
-    )
-    later = steps[known:]
-    if one.low is not None and one.high is not None:
-        plot.band(later, one.low, one.high)
-    past = np.concatenate([one.before, one.truth])
-    there = np.isfinite(past)
-    plot.line(steps[there], past[there])
-    plot.line(later, one.values, "c1")
-    return plot.svg()
+        yield Figure(one.title, plot.svg(), caption, KEYS)

@@ -81,11 +81,8 @@ def has_part(column: Any) -> npt.NDArray[np.bool_]:
 def parts_of(column: Any, name: str, required: bool) -> tuple[npt.NDArray[np.bool_], str]:
     """Which rows are the hold-out, and the sentence about it.
 
-    Validation rows are the hold-out where no row is for testing, else they are learnt from. Where `required` is false
-    and there is no such row, none is.
-
-    Raises:
-        UserError: the column names no parts, or only one, and the request demands it.
+    Validation rows are the hold-out where no row is for testing, else they are learnt from. Where there is no such row,
+    none is held out; raises UserError where the column is `required` to divide the rows.
     """
     texts = _folded(column)
     present = set(texts[column.notna().to_numpy()])
@@ -108,15 +105,10 @@ def _folded(column: Any) -> Any:
 
 
 def first_of_later(since: str, ordered: Any, name: str) -> Any:
-    """The first timestamp of the later rows.
+    """The first timestamp of the later rows; raises UserError where there are no rows before it, or none from it on.
 
-    Args:
-        since: `2024`, `2024-03`, `2024-03-15`; `--03`, the last March; `P3M`, three months before the end.
-        ordered: (n,) known timestamps, or years as numbers, sorted.
-        name: of their column.
-
-    Raises:
-        UserError: there are no rows before it, or none from it on.
+    `since` is `2024`, `2024-03`, `2024-03-15`; `--03`, the last March; or `P3M`, three months before the end. `ordered`
+    (n,) are the known timestamps of the column `name`, or years as numbers, sorted.
     """
     first, last = ordered[0], ordered[-1]
     edge = _year(since, float(last)) if np.issubdtype(ordered.dtype, np.number) else _timestamp(since, first, last)

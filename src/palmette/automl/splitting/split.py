@@ -45,16 +45,9 @@ class RowSplit:
 def split(
     table: pd.DataFrame, request: SplitRequest, kinds: Mapping[str, Kind], given_test: tuple[int, int] = (0, 0)
 ) -> RowSplit:
-    """Splits a table into training rows and a hold-out.
+    """Splits a table into training rows and a hold-out; `given_test` are positions [from, to) of a test file's rows.
 
-    Args:
-        table: as loaded.
-        request: what is predicted, and the split that the request asks for.
-        kinds: of the columns.
-        given_test: positions [from, to) of the rows of a test file with the target.
-
-    Raises:
-        UserError: there are too few rows, nothing to learn in the target, or no such split.
+    Raises UserError where there are too few rows, nothing to learn in the target, or no such split.
     """
     labels = parts.require_target(table, request.target, request.problem)
     known = labels.notna().to_numpy() if labels is not None else np.ones(len(table), dtype=bool)

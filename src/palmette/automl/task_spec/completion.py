@@ -106,13 +106,8 @@ def _with_targets(task: TaskSpec, data: DataSummary) -> TaskSpec:
 
 
 def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] = ()) -> TaskSpec | OpenTarget:
-    """Adds the target if the task or the data determine it; otherwise returns the possible ones.
-
-    Args:
-        task: A merged task with resolved names.
-        data: The columns.
-        candidates: Possible targets, if the sentence leaves several open.
-    """
+    """Adds the target if the task, with resolved names, or the data determine it; otherwise returns the possible ones:
+    the `candidates` if the sentence leaves several open."""
     wants_clusters = {"labels", "clusters.count", "clusters.least", "clusters.most"} & task.sources.keys()
     if task.target or task.problem == "clustering" or (not task.problem and wants_clusters):
         return task
@@ -132,15 +127,9 @@ def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] =
 
 
 def completed(task: TaskSpec, data: DataSummary, find: Finder | None = None) -> TaskSpec:
-    """Decides problem, metric, split and budget of a task with a known target.
+    """Decides problem, metric, split and budget of a task with resolved names and a chosen target.
 
-    Args:
-        task: A merged task with resolved names and a chosen target.
-        data: The columns.
-        find: Finds the learners; None to accept every name.
-
-    Raises:
-        UserError: fields contradict each other or the data.
+    `find` finds the learners; None accepts every name. Raises UserError where fields contradict each other or the data.
     """
     task = _with_problem(task, data)
     task = _with_metric(task)
@@ -317,10 +306,13 @@ def _with_split(task: TaskSpec, data: DataSummary) -> TaskSpec:
 
 def _require_sound(task: TaskSpec, data: DataSummary) -> None:
     """Raises `UserError` if fields contradict each other."""
-    wrong = [field for field in ("exclude", "known_after") if task.target in getattr(task, field)]
-    if wrong:
-        message = f"{task.target!r} is both to be predicted and excluded ({_shown(wrong[0])})."
-        raise UserError(message, "Leave out one of them.", code="target-excluded")
+    for field in ("exclude", "known_after"):
+        if task.target in getattr(task, field):
+            message = f"{task.target!r} is both to be predicted and excluded ({_shown(field)})."
+            raise UserError(message, "Leave out one of them.", code="target-excluded")
+        if shared := {*getattr(task, field)} & {*task.include}:
+            message = f"{listed(sorted(shared))} is in --include and in {_shown(field)}."
+            raise UserError(message, "Leave out one of them.", code="column-contradiction")
     if learning_task(task.problem) != "clustering" and (task.labels or task.clusters != type(task.clusters)()):
         remedy = "Leave out --labels and --clusters, or ask for --problem clustering."
         raise UserError(f"Clusters are asked for beside a {task.problem}.", remedy, code="problem-misfit")
@@ -332,11 +324,6 @@ def _require_sound(task: TaskSpec, data: DataSummary) -> None:
         what = f"The positive class {task.positive!r} is not a value of {task.target!r}."
         message = f"{what}{did_you_mean(task.positive, values)}"
         raise UserError(message, f"Its values are {listed(values)}.", code="no-such-class")
-    by_name = {"exclude": task.exclude, "known_after": task.known_after}
-    for field, names in by_name.items():
-        if shared := set(names) & set(task.include):
-            message = f"{listed(sorted(shared))} is in --include and in {_shown(field)}."
-            raise UserError(message, "Leave out one of them.", code="column-contradiction")
 
 
 def _usable(task: TaskSpec, data: DataSummary) -> set[str]:

@@ -100,9 +100,8 @@ def pairs(count: int = 2400, seed: int = 0, splits: Collection[Split] = get_args
 def _drawn(random_: random.Random, split: Split) -> Pair:
     known, held = grammar(), split == "test"
     table = random_.choice([name for name in known.tables if (name in known.test_tables) == held])
-    before, after = known.persons[
-        random_.choice([name for name in known.persons if (name in known.test_persons) == held])
-    ]
+    person = random_.choice([name for name in known.persons if (name in known.test_persons) == held])
+    before, after = known.persons[person]
     columns = known.tables[table]
     problem = random_.choice(sorted(known.tasks))
     targets = columns["classes"] if problem == "classification" else columns["numbers"]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from palmette.errors import UserError, missing_extra
 from palmette.llm import Prompt, Reply
@@ -12,21 +13,17 @@ LONGEST = 400  # tokens of an answer
 
 def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dict[str, float]:
     """Trains adapters on `train.jsonl` and merges them into a copy of the model in `out`; returns the last losses."""
-    _require(model)
     try:
+        tokenizer, network = _opened(model)
+
         from datasets import Dataset
         from peft import LoraConfig
-        from transformers import AutoModelForCausalLM, AutoTokenizer
         from trl import SFTConfig, SFTTrainer
 
         from palmette.automl.encoders.trained_networks import fastest_device
     except ImportError as error:
         raise missing_extra(error, "tune") or error from error
     lines = (data / "train.jsonl").read_text("utf-8").splitlines()
-    tokenizer = AutoTokenizer.from_pretrained(model, local_files_only=True, trust_remote_code=False)
-    network = AutoModelForCausalLM.from_pretrained(
-        model, local_files_only=True, trust_remote_code=False, use_safetensors=True
-    )
     trainer = SFTTrainer(
         model=network,
         args=SFTConfig(
@@ -47,13 +44,7 @@ def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dic
 
 def local_model(folder: Path) -> Callable[[Prompt], Reply]:
     """A model in a folder, asked in this process; its answers are cut off at `LONGEST` tokens."""
-    _require(folder)
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    network = AutoModelForCausalLM.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False, use_safetensors=True
-    )
+    tokenizer, network = _opened(folder)
 
     def ask(prompt: Prompt) -> Reply:
         asked = tokenizer.apply_chat_template(
@@ -67,7 +58,13 @@ def local_model(folder: Path) -> Callable[[Prompt], Reply]:
     return ask
 
 
-def _require(model: Path) -> None:
+def _opened(model: Path) -> tuple[Any, Any]:
+    """Returns the tokenizer and the network in a folder; code in the folder is never run."""
     if not (model / "config.json").is_file():
         message = f"{str(model)!r} holds no model: there is no config.json."
         raise UserError(message, "Name a folder as the Hugging Face hub lays it out.", code="no-model")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    safe = {"local_files_only": True, "trust_remote_code": False}
+    network = AutoModelForCausalLM.from_pretrained(model, **safe, use_safetensors=True)
+    return AutoTokenizer.from_pretrained(model, **safe), network

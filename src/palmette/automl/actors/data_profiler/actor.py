@@ -46,8 +46,11 @@ def compute(task: TaskSpec, samples: Samples) -> Profile:
     from palmette.automl.samples.load import reload
 
     reload(samples)  # raises where a file has changed
-    request, known_after = split_request_of(task, samples), _columns(task.known_after, samples)
-    excluded, included = _columns(task.exclude, samples), _columns(task.include, samples)
+    request = split_request_of(task, samples)
+    known_after, excluded, included = (
+        tuple(samples.require(name, "The request").name for name in names)
+        for names in (task.known_after, task.exclude, task.include)
+    )
     if included:
         excluded += tuple(one.name for one in samples.columns if one.name not in included)
     made = _computed(samples, request, known_after, excluded)
@@ -55,10 +58,6 @@ def compute(task: TaskSpec, samples: Samples) -> Profile:
     if not shared or request.group or request.by:
         return made
     return _computed(samples, request.model_copy(update={"group": shared[0]}), known_after, excluded)
-
-
-def _columns(names: Iterable[str], samples: Samples) -> tuple[str, ...]:
-    return tuple(samples.require(name, "The request").name for name in names)
 
 
 @lru_cache(maxsize=4)
@@ -82,8 +81,7 @@ def decide(leaks: Iterable[Leak], usable: Collection[str], ask: Callable[[str], 
     left = set(usable)
     for leak in leaks:
         if leak.action == "drop":
-            by: Literal["request", "rule"] = "request" if leak.code == "known-after" else "rule"
-            decision = LeakDecision(code=leak.code, columns=leak.columns, done="dropped", by=by)
+            decision = _decided(leak, True, "request" if leak.code == "known-after" else "rule")
         elif leak.action == "ask" and leak.columns:
             decision = _asked(leak, leak.default == "drop" and not left <= set(leak.columns), ask)
         else:
@@ -93,10 +91,11 @@ def decide(leaks: Iterable[Leak], usable: Collection[str], ask: Callable[[str], 
 
 
 def _asked(leak: Leak, drops: bool, ask: Callable[[str], str | None]) -> LeakDecision:
-    usual = "yes" if drops else "no"
-    named = ", ".join(map(repr, leak.columns))
+    usual, named = "yes" if drops else "no", ", ".join(map(repr, leak.columns))
     answer = ask(f"{leak.text} ({leak.evidence}) Leave out {named}? (yes, no; default: {usual})")
     word = (answer or "").strip().casefold()[:1]
-    drop = word == "y" if word in ("y", "n") else drops
-    by: Literal["person", "default"] = "person" if word in ("y", "n") else "default"
-    return LeakDecision(code=leak.code, columns=leak.columns, done="dropped" if drop else "kept", by=by)
+    return _decided(leak, word == "y", "person") if word in ("y", "n") else _decided(leak, drops, "default")
+
+
+def _decided(leak: Leak, drops: bool, by: Literal["request", "rule", "person", "default"]) -> LeakDecision:
+    return LeakDecision(code=leak.code, columns=leak.columns, done="dropped" if drops else "kept", by=by)

@@ -48,14 +48,9 @@ class Debugger(Agent):
         return Attempt(None, "", TERMINATE, (input.failure,))
 
     def sections(self, input: DebuggerInput, context: Context) -> tuple[Section, ...]:
+        failure, recalled = input.failure, map(str, context.recall(input.failure.code))
         return (
-            section(
-                "failure",
-                input.failure.message,
-                input.failure.evidence,
-                *map(str, context.recall(input.failure.code)),
-                rank=NEEDED,
-            ),
+            section("failure", failure.message, failure.evidence, *recalled, rank=NEEDED),
             section("modules", *(f"{one.path}:\n{one.text}" for one in input.modules), rank=NEEDED),
         )
 

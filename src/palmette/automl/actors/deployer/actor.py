@@ -1,5 +1,6 @@
 """The actor `deployer`: places the package whose model was measured, with predictions of the inference rows."""
 
+import filecmp
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -61,11 +62,8 @@ class Deployer(BaseActor):
         answers = self._answers(input, project, context.workspace / "answers")
         manifest = place(project, folder)
         context.progress(f"delivered to {folder}")
-        measurements = (tests, *([answers] if answers else []))
-        package = input.blueprint.package
-        return Attempt(
-            Delivery(folder=str(folder), package=package, files=tuple(manifest.files), measurements=measurements)
-        )
+        package, made = input.blueprint.package, tuple(filter(None, (tests, answers)))
+        return Attempt(Delivery(folder=str(folder), package=package, files=tuple(manifest.files), measurements=made))
 
     def check(self, input: DeployerInput, output: Delivery, context: Context) -> Verdict:
         """The folder holds what was measured, and its tests passed."""
@@ -76,11 +74,8 @@ class Deployer(BaseActor):
             return Verdict.of(found, output.measurements)
         violations = [*_strayed(input.comparison, folder), *map(_differs, differing(folder, manifest))]
         fitted = self._fitted(input) / MODEL
-        violations += [
-            _differs(f"{MODEL}/{name}")
-            for name in sorted(FITTED)
-            if (fitted / name).read_bytes() != (folder / MODEL / name).read_bytes()
-        ]
+        _, changed, missing = filecmp.cmpfiles(fitted, folder / MODEL, sorted(FITTED), shallow=False)
+        violations += [_differs(f"{MODEL}/{name}") for name in (*changed, *missing)]
         if {one.name: one.status for one in output.measurements}.get(TESTS, "failed") == "failed":
             message = "The package's own tests did not pass."
             violations.append(Violation(code="delivery-unmeasured", message=message, subject=TESTS))
@@ -147,12 +142,11 @@ def prediction_file(
         return PREDICTIONS, table
     names = zip(sample, clean_names(list(map(str, sample))), strict=True)
     wanted = [source for source, name in names if name != loaded.samples.key]
-    answers = {
-        name: _of_class(str(name), made) if len(wanted) > 1 else _single(sample[name], made, positive)
-        for name in wanted
-    }
-    columns = {name: np.asarray(answers[name])[order] if name in wanted else sample[name] for name in sample}
-    return SUBMISSION, pd.DataFrame(columns).rename(columns=str)
+    filled = sample.copy()
+    for name in wanted:
+        answers = _of_class(str(name), made) if len(wanted) > 1 else _single(sample[name], made, positive)
+        filled[name] = np.asarray(answers)[order]
+    return SUBMISSION, filled.rename(columns=str)
 
 
 def formulas(frame: pd.DataFrame) -> int:

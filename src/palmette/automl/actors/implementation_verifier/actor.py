@@ -146,9 +146,8 @@ def _quantity(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuanti
         case "parameters" if found.parameters is None:
             return "the model has none that can be counted"
         case "parameters":
-            return MeasuredQuantity.exact(
-                float(found.parameters or 0), f"{formatting.number(found.parameters)} parameters"
-            )
+            words = f"{formatting.number(found.parameters)} parameters"
+            return MeasuredQuantity.exact(float(found.parameters or 0), words)
     latency = found.latency
     if latency is None:
         return "the endpoint did not start"

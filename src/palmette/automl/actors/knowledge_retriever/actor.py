@@ -4,7 +4,7 @@ from itertools import chain, zip_longest
 
 from palmette.automl import context as shown
 from palmette.automl.actors.shared import PlanningInput, RuledAgent
-from palmette.automl.artefacts import Insight, Knowledge
+from palmette.automl.artefacts import Knowledge
 from palmette.automl.planning.insights import advocated
 from palmette.documents import Model
 from palmette.engine import Attempt, Context
@@ -52,7 +52,7 @@ class KnowledgeRetriever(RuledAgent):
 
     def by_rule(self, input: PlanningInput, context: Context) -> Knowledge:
         findings, notes = _looked_up(input)
-        return Knowledge(insights=tuple(map(_insight, findings[:MOST])), sources=notes)
+        return Knowledge(insights=tuple(findings[:MOST]), sources=notes)
 
     def in_short(self, output: Knowledge) -> str:
         return f"{len(output.insights)} insights, each from a source. {' '.join(output.sources)}"
@@ -62,13 +62,9 @@ class KnowledgeRetriever(RuledAgent):
 
     def sections(self, input: PlanningInput, context: Context) -> tuple[Section, ...]:
         listed = enumerate(_looked_up(input)[0][:SHOWN], start=1)
-        findings = (f"{number}. {one.text} (applies: {one.because})" for number, one in listed)
-        known = input.known()
-        return (
-            shown.request(known),
-            shown.task(known.blueprint, input.profile),
-            section("findings", *findings, rank=1),
-        )
+        texts = (f"{number}. {one.text} (applies: {one.because})" for number, one in listed)
+        known, findings = input.known(), section("findings", *texts, rank=1)
+        return shown.request(known), shown.task(known.blueprint, input.profile), findings
 
     def objection(self, answer: KnowledgeAnswer, input: PlanningInput) -> str:
         numbers = [one.number for one in answer.insights]
@@ -80,10 +76,8 @@ class KnowledgeRetriever(RuledAgent):
 
     def read(self, answer: KnowledgeAnswer, input: PlanningInput, context: Context) -> Attempt[Knowledge]:
         findings, notes = _looked_up(input)
-        insights = tuple(
-            _insight(findings[one.number - 1]).model_copy(update={"text": one.text, "because": one.because})
-            for one in answer.insights
-        )
+        chosen = ((findings[one.number - 1], {"text": one.text, "because": one.because}) for one in answer.insights)
+        insights = tuple(finding.model_copy(update=changes) for finding, changes in chosen)
         return Attempt(Knowledge(insights=insights, sources=notes), answer.reason, answer.fix)
 
 
@@ -113,8 +107,3 @@ def _looked_up(input: PlanningInput) -> tuple[list[KnowledgeFinding], tuple[str,
     named = [one if one.algorithms else one.model_copy(update={"algorithms": advocated(one.text)}) for one in found]
     usable = [one for one in named if not one.algorithms or allowed & {*one.algorithms}]
     return usable, tuple(one.note for one in sources)
-
-
-def _insight(one: KnowledgeFinding) -> Insight:
-    fields = one.model_dump(include={"text", "source", "because"})
-    return Insight(**fields, learners=one.algorithms, candidates=one.candidates)

@@ -38,9 +38,5 @@ class PipelineCoder(Coder):
         folders = ("preprocessing_coder", "modeling_coder")
         features, models = (load_prompt(Path(__file__).parents[1] / name / "prompt.md") for name in folders)
         code = features.example[features.example.index("```python") :]
-        return {
-            "features": features.system,
-            "models": models.system,
-            "features_example": code,
-            "models_example": models.example,
-        }
+        tasks = {"features": features.system, "models": models.system}
+        return {**tasks, "features_example": code, "models_example": models.example}

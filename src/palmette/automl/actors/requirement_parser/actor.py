@@ -86,9 +86,8 @@ class SentenceAnswer(Answer, StatedTask):
 def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> SentenceReading:
     """The answer as a reading; words that it leaves out and that look like a wish are unread."""
     task = task_of(TaskFile.model_validate(answer.stated), "model")
-    sources = {
-        path: FieldSource(origin="model", words=answer.words.get(path.partition(".")[0], "")) for path in task.sources
-    }
+    words = {path: answer.words.get(path.partition(".")[0], "") for path in task.sources}
+    sources = {path: FieldSource(origin="model", words=quote) for path, quote in words.items()}
     limits = tuple(parse_constraint(one.value).model_copy(update={"words": one.words}) for one in answer.constraints)
     learners = tuple(parse_learner(one.value).model_copy(update={"words": one.words}) for one in answer.learners)
     for name, wishes in (("constraints", answer.constraints), ("learners", answer.learners)):
@@ -251,8 +250,7 @@ def find_learners(problem: str, kinds: Collection[Kind], tracks: Collection[Trac
 def _finished(input: ParserInput, reading: SentenceReading, context: Context) -> TaskSpec:
     """The reading merged with what was given, and completed; a person is asked for a target that is open.
 
-    Raises:
-        UserError: parts contradict each other, or the target is open and there is no person to ask.
+    Raises UserError where parts contradict each other, or the target is open and there is no person to ask.
     """
     task = resolved(merged(input.given_task, reading.task), input.columns)
     chosen = chosen_target(task, input.columns, reading.candidates)

@@ -3,6 +3,8 @@
 import base64
 import io
 
+import numpy as np
+
 from palmette.automl.kinds import FileKind
 
 MAGIC = (b"fLaC", b"OggS", b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2", b"\xff\xfa", b".snd")
@@ -33,7 +35,6 @@ class Sounds(FileKind):
         return 0
 
     def examples(self) -> tuple[bytes, ...]:
-        import numpy as np
         import soundfile
 
         times, made = np.arange(4000) / 8000, []
@@ -44,7 +45,6 @@ class Sounds(FileKind):
         return tuple(made)
 
     def shown(self, content: bytes) -> str:
-        import numpy as np
         import soundfile
         from PIL import Image
 

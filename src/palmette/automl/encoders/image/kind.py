@@ -5,6 +5,8 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from palmette.automl.kinds import FileKind
 
 MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
@@ -27,7 +29,6 @@ class Images(FileKind):
 
     def fingerprint(self, content: bytes) -> int:
         """Encodes which pixels of a small grey copy are brighter than the next; robust to scaling and compression."""
-        import numpy as np
         from PIL import Image
 
         from palmette.automl.encoders.image.pictures import picture_of
@@ -47,21 +48,12 @@ class Images(FileKind):
         return _png(picture_of(values))
 
     def examples(self) -> tuple[bytes, ...]:
-        import numpy as np
-        from PIL import Image
-
         rows, columns = np.mgrid[0:32, 0:32] * 8
-        made = []
-        for values in (rows, columns, rows // 2 + columns // 2, (rows // 32 + columns // 32) % 2 * 255):
-            picture, file = np.stack([values, 255 - values, columns], axis=-1).astype(np.uint8), io.BytesIO()
-            Image.fromarray(picture).save(file, "PNG")
-            made.append(file.getvalue())
-        return tuple(made)
+        reds = (rows, columns, rows // 2 + columns // 2, (rows // 32 + columns // 32) % 2 * 255)
+        return tuple(_png(np.stack([red, 255 - red, columns], axis=-1).astype(np.uint8)) for red in reds)
 
     def covered(self, content: bytes) -> tuple[bytes, ...]:
         """Replaces one square after the other of a six-by-six grid by the mean colour, row by row."""
-        import numpy as np
-
         from palmette.automl.encoders.image.pictures import picture_of
 
         picture, made = picture_of(content), []
@@ -77,7 +69,6 @@ class Images(FileKind):
         return self.marked(content, ())
 
     def marked(self, content: bytes, changes: Sequence[float]) -> str:
-        import numpy as np
         from PIL import Image
 
         from palmette.automl.encoders.image.pictures import picture_of, resized

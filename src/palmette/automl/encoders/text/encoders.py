@@ -12,7 +12,7 @@ from palmette.automl.encoders.shared import FromFolder, Scored, scaled, score_st
 DIRECTIONS = 30
 STATISTICS, OVERLAPS = 5, 8  # number of features of a column, and of a pair of columns
 MOST_PAIRED = 3  # number of columns, from the first, that are compared in pairs
-MOST = 100_000  # most features of TF-IDF
+TFIDF = Call("sklearn.feature_extraction.text.TfidfVectorizer", {"sublinear_tf": True, "max_features": 100_000})
 PAIRS_FIRST = 0.9  # subtracted from a starting point's rank if texts are compared with each other
 PENALTY = 0.03  # `C` of a linear model on vectors
 FEATURES = "palmette.automl.encoders.text.text_features"
@@ -60,8 +60,8 @@ class Tfidf(_Texts):
     cell = 5e-6
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        words = _tfidf(token_pattern=r"\w+", ngram_range=(1, 2))
-        characters = _tfidf(analyzer="char_wb", ngram_range=(2, 5))
+        words = TFIDF.where(token_pattern=r"\w+", ngram_range=(1, 2))
+        characters = TFIDF.where(analyzer="char_wb", ngram_range=(2, 5))
         found: Parts = [(f"words{end}", words, name) for end, name in _ended(columns)]
         of_all = [("words", words)] * (len(columns) > 1) + [("characters", characters)] * self.characters
         for name, part in of_all:
@@ -193,12 +193,6 @@ class TextFolder(FromFolder, _Vectors):
 
     def seconds(self, facts: DataFacts) -> float:
         return super().seconds(facts) * facts.words
-
-
-def _tfidf(**given: Any) -> Call:
-    return Call(
-        "sklearn.feature_extraction.text.TfidfVectorizer", {**given, "sublinear_tf": True, "max_features": MOST}
-    )
 
 
 def _overlaps(columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Iterator[tuple[str, Any, list[str]]]:

@@ -47,13 +47,8 @@ def window_vectors(
 ) -> np.ndarray:
     """Encodes texts as (n, size): the mean over the parts of a text, weighted by their lengths.
 
-    Parts of equal length form a batch, so there is no padding.
-
-    Args:
-        pieces: The tokenizer, which truncates.
-        texts: (n,).
-        size: Length of a vector.
-        encode: From token numbers (m, k) to vectors (m, size).
+    Parts of equal length form a batch, so there is no padding. `pieces` is the tokenizer, which truncates; `encode`
+    turns token numbers (m, k) into vectors (m, size).
     """
     parts = [[one.ids for one in (first, *first.overflowing)][:WINDOWS] for first in map(pieces.encode, texts)]
     owners = np.array([owner for owner, some in enumerate(parts) for _ in some], dtype=int)

@@ -32,11 +32,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     random_state: int = 0  # seed that chooses those rows
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Divides the rows.
-
-        Raises:
-            UndividedError: all rows are in one cluster, or most rows are in none.
-        """
+        """Divides the rows; raises UndividedError where all rows are in one cluster, or most rows are in none."""
         X = validate_data(self, X, dtype="float64", ensure_min_samples=2)
         self.directions_ = PCA(self.variance, svd_solver="full").fit(X) if self.variance else None
         self.estimator_ = clone(self.estimator)

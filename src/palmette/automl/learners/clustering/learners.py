@@ -1,6 +1,7 @@
 """Learners of clusters."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, ClassVar
 
 from palmette.automl.calls import Call
@@ -9,12 +10,8 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Kind
 from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
 
-SCALES: Mapping[str, Mapping[Kind, str]] = {
-    "standard": {},
-    "even": {"number": "number_squashed"},
-    "normal": {"number": "number_normal"},
-}
-"""Encoders that replace the usual ones, by the word in the candidate's name."""
+SCALES = {"standard": "", "even": "number_squashed", "normal": "number_normal"}
+"""Encoders of numbers, by the word in the candidate's name; empty for the usual one."""
 KEPT = 0.8  # share of the variance that principal components keep
 FEW_COLUMNS = 3  # columns up to which there are no principal components
 SHARES = (0.1, 0.05, 0.02)  # smallest sizes of a dense region, as shares of the rows
@@ -46,16 +43,15 @@ class _Clustering(Learner):
         yield from ((str(count), "n_clusters", count) for count in facts.clusters)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
-        found = []
-        for turn, kept in enumerate((None, KEPT) if facts.columns > FEW_COLUMNS else (None,)):
-            for place, (scale, encoders) in enumerate(
-                SCALES.items() if "number" in facts.kinds else [("standard", {})]
-            ):
-                for word, name, value in self.sizes(facts):
-                    settings = {name: value, **({"variance": kept} if kept else {})}
-                    named = f"{self.name}-{word}-{scale}{'-reduced' if kept else ''}"
-                    rank = 100 * turn + 10 * place + self.rank
-                    found.append(DefaultConfig(named, settings, self.description, rank, encoders=encoders))
+        found, reduced = [], (False, True) if facts.columns > FEW_COLUMNS else (False,)
+        scales = SCALES if "number" in facts.kinds else ("standard",)
+        for is_reduced, (place, scale), size in product(reduced, enumerate(scales), self.sizes(facts)):
+            word, name, value = size
+            settings = {name: value, **({"variance": KEPT} if is_reduced else {})}
+            encoders: Mapping[Kind, str] = {"number": SCALES[scale]} if SCALES[scale] else {}
+            named = f"{self.name}-{word}-{scale}{'-reduced' if is_reduced else ''}"
+            rank = 100 * is_reduced + 10 * place + self.rank
+            found.append(DefaultConfig(named, settings, self.description, rank, encoders=encoders))
         return tuple(found)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
@@ -132,7 +128,5 @@ class Density(_Clustering):
         yield from ((f"{100 * share:.0f}", "share", share) for share in SHARES)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        return {
-            "share": Range.choice(*SHARES, default=SHARES[1], note="share of the rows that a region has at least"),
-            "variance": VARIANCE,
-        }
+        share = Range.choice(*SHARES, default=SHARES[1], note="share of the rows that a region has at least")
+        return {"share": share, "variance": VARIANCE}

@@ -22,10 +22,6 @@ class WithCovariates(BaseEstimator):
     estimator: Any  # forecasts series from their values
     count: int  # covariates: the last columns of `Series.known`
 
-    @property
-    def lookback(self) -> int:
-        return int(self.estimator.lookback)
-
     def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.horizon_ = horizon
         self.effects_ = {one.key: self._effects_in(one) for one in series}

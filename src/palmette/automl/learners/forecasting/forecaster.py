@@ -35,22 +35,12 @@ class Forecaster(BaseEstimator):
     horizon: int  # rows to forecast
     quantiles: Sequence[float] = ()  # quantiles to forecast beside the values, such as 0.1 and 0.9
 
-    @property
-    def lookback(self) -> int:
-        """Rows of each series that a forecast uses; earlier ones make no difference."""
-        return int(self.estimator.lookback)
-
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Fits the rows of a table, in any order."""
         tables = self.tables_of(X)
-        words = [
-            name
-            for name in (*self.columns.known, *self.columns.past)
-            if not pd.api.types.is_numeric_dtype(X[name].dtype)
-        ]
-        self.codes_ = {
-            name: {one: code for code, one in enumerate(sorted(X[name].dropna().unique()))} for name in words
-        }
+        words = X[[*self.columns.known, *self.columns.past]].select_dtypes(exclude=["number", "bool"])
+        values = {name: sorted(cells.dropna().unique()) for name, cells in words.items()}
+        self.codes_ = {name: {one: code for code, one in enumerate(some)} for name, some in values.items()}
         series = [one for table, name in self._parts(tables) for one in self.series_of(table, name)]
         self.ends_ = {name: table.index[-1] for name, table in tables.items() if len(table)}
         self.lowest_ = 0.0 if min(one.values.min() for one in series) >= 0 else -np.inf
@@ -72,21 +62,14 @@ class Forecaster(BaseEstimator):
         return regular_tables(X[columns.used], columns.series, columns.time, columns.frequency)
 
     def series_of(self, table: pd.DataFrame, name: str, ahead: pd.DataFrame | None = None) -> list[Series]:
-        """Returns the targets of one series with its covariates.
+        """Returns the targets of the series `name`, by its regular rows, with its covariates.
 
-        Args:
-            table: Its regular rows.
-            name: Its id.
-            ahead: Rows after them with future values of the `known` columns.
+        `ahead` are the rows after them with future values of the `known` columns.
         """
         index = steps_from(table.index[0], len(table) + self.horizon, self.columns.frequency)
-        ahead = (
-            table[list(self.columns.known)] if ahead is None else pd.concat([table, ahead])[list(self.columns.known)]
-        )
-        known = [
-            filled(self._numbers(one, ahead[one].reset_index(drop=True).reindex(range(len(index)))))
-            for one in self.columns.known
-        ]
+        rows = table if ahead is None else pd.concat([table, ahead])
+        whole = rows.reset_index(drop=True).reindex(range(len(index)))
+        known = [filled(self._numbers(one, whole[one])) for one in self.columns.known]
         parts = calendar(index) if self.columns.time else np.zeros((len(index), 0))
         past = [filled(self._numbers(one, table[one])) for one in self.columns.past]
         return [
@@ -135,9 +118,8 @@ class Forecaster(BaseEstimator):
         """Returns error quantiles (quantiles, horizon) by series; the empty key pools all series, in units of scale."""
         horizon, scales = self.horizon, scales_of(series)
         cuts = [max(1, len(one.values) - max(horizon, round(HELD * len(one.values)))) for one in series]
-        model = clone(self.estimator).fit(
-            [one.until(cut, horizon) for one, cut in zip(series, cuts, strict=True)], horizon
-        )
+        early = [one.until(cut, horizon) for one, cut in zip(series, cuts, strict=True)]
+        model = clone(self.estimator).fit(early, horizon)
         ends = [range(cut, len(one.values) - horizon + 1) for one, cut in zip(series, cuts, strict=True)]
         stride = max(1, -(-sum(map(len, ends)) // CONTEXTS))
         asked = [(one, end) for one, some in zip(series, ends, strict=True) for end in some[::-1][::stride]]
@@ -150,12 +132,8 @@ class Forecaster(BaseEstimator):
             errors.setdefault(one.key, []).append(found)
             errors.setdefault("", []).append(found / scales[one.key])
         whole = self._quantiles_of(np.array(errors.pop("")))
-        return {
-            one.key: self._quantiles_of(np.array(errors[one.key]))
-            if len(errors.get(one.key, ())) * horizon >= ENOUGH
-            else whole * scales[one.key]
-            for one in series
-        } | {"": whole}
+        own = {key: self._quantiles_of(np.array(some)) for key, some in errors.items() if len(some) * horizon >= ENOUGH}
+        return {one.key: own.get(one.key, whole * scales[one.key]) for one in series} | {"": whole}
 
     def _quantiles_of(self, errors: np.ndarray) -> np.ndarray:
         """Returns quantiles (quantiles, horizon) of errors (n, horizon), with neighbouring steps if they are few."""

@@ -75,10 +75,8 @@ class Naive(_Forecast):
         for season in use.seasons:
             found[f"season-{season}"] = ({"season": season}, f"the last {season} steps again")
             if use.shortest >= 6 * season:
-                found[f"mean-{season}"] = (
-                    {"season": season, "count": 4},
-                    f"the mean of the last 4 times {season} steps",
-                )
+                mean = {"season": season, "count": 4}
+                found[f"mean-{season}"] = (mean, f"the mean of the last 4 times {season} steps")
         return {**found, "last": ({}, "the last value again: nothing beats it where changes are random")}
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
@@ -88,9 +86,7 @@ class Naive(_Forecast):
 class LinearForecast(_Forecast):
     name = "linear_forecast"
     families = frozenset({"linear_model", "ridge"})
-    description = (
-        "The next values are weighted sums of the last ones: a mean of ridge regressions on several numbers of lags."
-    )
+    description = "The next values are weighted sums of the last ones: a mean of ridge regressions on several lags."
     measured = Measured(0.2, 6e-6, kilobytes=2_000.0, milliseconds=5.0)
     rank = 0
     path = f"{HERE}.ridges.LagRidges"
@@ -162,7 +158,8 @@ class Chronos(_Forecast):
         return (found.folder,) if found else ()
 
     def unavailable(self) -> str:
-        return "" if self.weights else f"{self.name} needs a folder with a network of the Chronos family in ${FOLDER}."
+        lacking = f"{self.name} needs a folder with a network of the Chronos family in ${FOLDER}."
+        return super().unavailable() or ("" if self.weights else lacking)
 
     def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
         found = network_folder("series")

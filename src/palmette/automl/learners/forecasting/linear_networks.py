@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -31,10 +32,6 @@ class LinearNetwork(BaseEstimator):
     most: int = 20_000  # most windows to learn from
     random_state: int = 0
 
-    @property
-    def lookback(self) -> int:
-        return self.lags
-
     def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.scales_ = scales_of(series)
         windows = windows_of(series, self.lags, horizon, self.most, self.scales_)
@@ -47,9 +44,8 @@ class LinearNetwork(BaseEstimator):
                 nn.init.zeros_(layer.weight)
             self.layers_ = nn.ModuleList(layers).to(fastest_device())
             descent = torch.optim.AdamW(self.layers_.parameters(), lr=1e-3, weight_decay=1e-2)
-            valid = EarlyStopping(
-                lambda: self.layers_, lambda: self._loss(x[cut:], y[cut:]).item(), EPOCHS_WITHOUT_GAIN
-            )
+            loss = partial(self._loss, x[cut:], y[cut:])
+            valid = EarlyStopping(lambda: self.layers_, lambda: loss().item(), EPOCHS_WITHOUT_GAIN)
             for _ in range(self.epochs if cut < len(x) else 0):
                 for some in torch.split(torch.randperm(cut), BATCH):
                     descend(descent, self._loss(x[some], y[some]), math.inf)

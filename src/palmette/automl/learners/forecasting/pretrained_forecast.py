@@ -24,10 +24,6 @@ class PretrainedForecast(ForecastByItself):
     sha256: str  # SHA-256 of the weights, which the fitted model leaves out
     lags: int = 512  # last values that the network sees
 
-    @property
-    def lookback(self) -> int:
-        return self.lags
-
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
         """Forecasts (n, horizon): the values after each context."""
         network, made = _chronos(self.folder, self.sha256), []

@@ -68,10 +68,8 @@ def places_in(grid: pd.Index, stamps: pd.Series) -> np.ndarray:
 def regular(rows: pd.DataFrame, time: str, frequency: str) -> pd.DataFrame:
     """Returns one row for each step of a series: repeated stamps are averaged, gaps have missing values.
 
-    Args:
-        rows: In any order; those without a stamp are left out.
-        time: The column of stamps; empty if each row is a step.
-        frequency: A pandas offset, or the distance of numbered steps.
+    Rows without a stamp are left out; an empty `time` makes each row a step. `frequency` is a pandas offset, or the
+    distance of numbered steps.
     """
     if not time:
         return rows.reset_index(drop=True)

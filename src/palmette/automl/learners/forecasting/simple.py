@@ -84,10 +84,6 @@ class WeightedForecasts(BaseEstimator):
     members: Sequence[tuple[str, Any]]  # forecasters with their names
     weights: Sequence[float]  # one for each member
 
-    @property
-    def lookback(self) -> int:
-        return max(one.lookback for _, one in self.members)
-
     def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.fitted_ = [clone(one).fit(series, horizon) for _, one in self.members]
         return self
@@ -102,10 +98,6 @@ class LogScale(BaseEstimator):
     """Forecasts the logarithm of positive values, which suits growth by a rate rather than by an amount."""
 
     estimator: Any
-
-    @property
-    def lookback(self) -> int:
-        return self.estimator.lookback
 
     def fit(self, series: Sequence[Series], horizon: int) -> Self:
         self.least_ = min(float(one.values.min()) for one in series) / 2

@@ -43,11 +43,10 @@ class _Averaged(_OfNodes):
         return Call(f"{PROPAGATION}.{self.estimator_name}", {"estimator": inner, "hops": list(hops), **rest})
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
+        usual = next(iter(self.hops_to_try))
         return {
             "C": Range(0.1, 100.0, 10.0, "inverse strength of the L2 penalty", log=True),
-            "hops": Range.choice(
-                *self.hops_to_try, default=next(iter(self.hops_to_try)), note="times features are averaged"
-            ),
+            "hops": Range.choice(*self.hops_to_try, default=usual, note="times features are averaged"),
         }
 
 
@@ -86,6 +85,7 @@ class LabelSmoothing(_Averaged):
 class _NodeNetwork(NetworkLearner, _OfNodes):
     patience = 40
     measured = Measured(1.5, 5e-7, kilobytes=400.0, row=2.0, milliseconds=12.0)
+    families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning"}
     settings_to_try: ClassVar = {"": {}}
     path: ClassVar[str] = "palmette.automl.learners.graph.graph_networks.GraphNetworkClassifier"
 
@@ -104,23 +104,19 @@ class _NodeNetwork(NetworkLearner, _OfNodes):
 
 class GraphConvolution(_NodeNetwork):
     name = "gcn"
-    families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning"}
     description = "Two graph convolutions: a network whose layers average over neighbours."
     start = 0.5
 
 
 class GeneralisedPageRank(_NodeNetwork):
     name = "gpr_gnn"
-    families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning"}
-    description = (
-        "A network of a node's features, averaged over learnt distances; it also learns where neighbours differ."
-    )
+    description = "A network of features, averaged over learnt distances; it also learns where neighbours differ."
     start = 0.2
 
 
 class GraphAttention(_NodeNetwork):
     name = "gat"
-    families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning", "torch_geometric"}
+    families = _NodeNetwork.families | {"torch_geometric"}
     requires = ("torch", "torch_geometric")
     description = "A network that weighs neighbours by learnt attention, in PyTorch Geometric."
     start = 0.6

@@ -178,9 +178,8 @@ class NodeFeatures(NodeModel, BaseEstimator):
             return self.encoder_.transform(X.own)
         if X.graph is None:
             return self._with_graph(Nodes(self.nodes_.rows, X.links, X.places))
-        return self._with_graph(
-            Nodes(sparse.csr_array(self.encoder_.transform(X.rows)), X.links, X.places, self.nodes_)
-        )
+        rows = sparse.csr_array(self.encoder_.transform(X.rows))
+        return self._with_graph(Nodes(rows, X.links, X.places, self.nodes_))
 
     def _with_graph(self, nodes: Nodes) -> Any:
         return nodes if self.graph else self._of_nodes(nodes).toarray()

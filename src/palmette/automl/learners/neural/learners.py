@@ -157,7 +157,7 @@ class _FineTuning(Learner):
         return fastest_device() != "cpu"
 
     def unavailable(self) -> str:
-        return self.folder().unavailable()
+        return super().unavailable() or self.folder().unavailable()
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         given = {**settings, "epochs": rounds or settings.get("epochs", EPOCHS), "random_state": setup.seed}
@@ -232,8 +232,8 @@ class TabPFN(Learner):
         usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
         cache = Path(os.environ.get("XDG_CACHE_HOME") or usual) / "tabpfn"
         folder = Path(os.environ.get("TABPFN_MODEL_CACHE_DIR") or cache)
-        if any(folder.glob("*.ckpt")):
-            return ""
+        if (lacking := super().unavailable()) or any(folder.glob("*.ckpt")):
+            return lacking
         return (
             f"tabpfn needs its weights, and {folder} has none: download them as its documentation describes, "
             "or name their folder in TABPFN_MODEL_CACHE_DIR."

@@ -191,8 +191,7 @@ class Clustering(Problem):
 def numbers_of_clusters(task: TaskSpec, rows: int, different: int) -> tuple[int, ...]:
     """Returns the numbers of clusters to try for `rows` rows, of which `different` are distinct.
 
-    Raises:
-        UserError: the rows are too few for the requested number.
+    Raises UserError where the rows are too few for the requested number.
     """
     wish, possible = task.clusters, min(different, rows // 2)
     least = wish.count or wish.least or 2
@@ -231,8 +230,7 @@ def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predic
 
 def _are_cluster_numbers(clusters: Floats) -> bool:
     """Returns whether clusters are whole numbers from 0 to the limit."""
-    within = bool(((clusters >= 0) & (clusters < HIGHEST)).all())
-    return within and bool((clusters == np.floor(clusters)).all())
+    return bool(((clusters >= 0) & (clusters < HIGHEST) & (clusters == np.floor(clusters))).all())
 
 
 def traits_of(
@@ -249,11 +247,9 @@ def traits_of(
         if column.kind not in SHOWN:
             continue
         if column.kind in ("number", "datetime"):
-            middles = [values[clusters == one].dropna().median() for one in range(count)]
-            shown = [
-                "–" if middle != middle else str(middle)[:10] if column.kind == "datetime" else number(middle, 3)
-                for middle in middles
-            ]
+            middles = (values[clusters == one].dropna().median() for one in range(count))
+            is_time = column.kind == "datetime"
+            shown = [str(one)[:10].replace("NaT", "–") if is_time else number(one, 3) for one in middles]
             yield ColumnByCluster(column.name, "median", tuple(shown), _correlation_ratio(values.rank(), clusters))
             continue
         texts = values.astype(str).where(values.notna())

@@ -18,19 +18,14 @@ MOST_SERIES = 20  # most series that seasons are looked for in, the longest ones
 MIN_CORRELATION = 0.2
 NEARLY = 0.9
 """Share of the strongest season's correlation at which a shorter season counts; the longer one is its multiple."""
-USUAL_SEASONS: dict[str, tuple[float, ...]] = {
-    "day": (1.0, 7.0),
-    "week": (7.0, 365.25),
-    "year": (365.25,),
-}
+USUAL_SEASONS: dict[str, tuple[float, ...]] = {"day": (1.0, 7.0), "week": (7.0, 365.25), "year": (365.25,)}
 """Lengths of usual seasons in days, for steps shorter than a day, of a day, and longer."""
 
 
 def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> SeriesUse:
     """Determines the frequency, horizon and seasons of typed rows.
 
-    Raises:
-        UserError: the series are too short, or the horizon or the frequency cannot be read.
+    Raises UserError where the series are too short, or the horizon or the frequency cannot be read.
     """
     frequency = _frequency(rows, columns, wish)
     tables = regular_tables(rows[columns.used], columns.series, columns.time, frequency)
@@ -64,7 +59,6 @@ def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> Seri
 
 def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
     """Describes the repairs of time stamps, one sentence each."""
-    found = []
     repeated = gaps = missing = 0
     for part in by_series(rows, use.series).values():
         table = regular(part, use.time, use.frequency)
@@ -73,13 +67,12 @@ def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
         distinct = len(table) if not use.time else int(stamps.nunique())
         repeated += int(stamps.notna().sum()) - distinct
         gaps += max(len(table) - distinct, 0)
-    if missing:
-        found.append(f"{counted(missing, 'row')} without a time stamp: left out.")
-    if repeated:
-        found.append(f"{counted(repeated, 'row')} with a repeated time stamp: the values are averaged.")
-    if gaps:
-        found.append(f"{counted(gaps, 'step')} without a row: filled with the value before.")
-    return tuple(found)
+    repairs = {
+        f"{counted(missing, 'row')} without a time stamp: left out.": missing,
+        f"{counted(repeated, 'row')} with a repeated time stamp: the values are averaged.": repeated,
+        f"{counted(gaps, 'step')} without a row: filled with the value before.": gaps,
+    }
+    return tuple(text for text, count in repairs.items() if count)
 
 
 def seasons_of(values: list[Floats], frequency: str, length: int) -> tuple[int, ...]:

@@ -49,21 +49,17 @@ def facts(use: SeriesUse) -> Mapping[str, Any]:
 def examples(blueprint: Blueprint, use: SeriesUse) -> pd.DataFrame:
     """Returns a short history of made-up values; no row of the data is in it."""
     count = max(30, 2 * use.season if use.season <= 60 else 30)
-    known = {one.name: one for one in blueprint.columns}
     made: dict[str, Any] = {}
-    for name, one in known.items():
+    for one in blueprint.columns:
         values = [value for value in one.examples if value is not None] or [0.0]
-        if name == use.time:
+        if one.name == use.time:
             first = float(values[0]) if one.kind == "number" else pd.Timestamp(str(values[0])).tz_localize(None)
-            made[name] = steps_from(first, count, use.frequency)
-        elif name == use.series:
-            made[name] = [str(values[0])] * count
+            made[one.name] = steps_from(first, count, use.frequency)
+        elif one.name == use.series:
+            made[one.name] = [str(values[0])] * count
         else:
-            made[name] = np.resize(np.array(values, dtype=object), count)
-    frame = pd.DataFrame(made)
-    numbers = [one.name for one in blueprint.columns if one.kind == "number" and one.name != use.time]
-    frame[numbers] = frame[numbers].astype(float)
-    return frame
+            made[one.name] = np.resize(np.array(values, dtype=float if one.kind == "number" else object), count)
+    return pd.DataFrame(made)
 
 
 def requests(windows: HoldoutWindows, made: Predictions) -> tuple[EndpointRequest, ...]:

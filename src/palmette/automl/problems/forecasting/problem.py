@@ -234,13 +234,9 @@ class Forecasting(Problem):
 
     def predictions(self, table: pd.DataFrame, rows: int) -> Predictions:
         """Reads the forecasts of all rows and targets, flattened by row, from a table of texts."""
-        columns = [table[target].astype(float).to_numpy() for target in self.use.targets]
-        values = np.column_stack(columns).ravel()
-        levels = self.use.quantiles
-        bands = [
-            np.column_stack([table[package.band(target, one)].astype(float) for target in self.use.targets]).ravel()
-            for one in levels
-        ]
+        targets, levels = self.use.targets, self.use.quantiles
+        columns = [list(targets), *([package.band(target, one) for target in targets] for one in levels)]
+        values, *bands = (table[names].astype(float).to_numpy().ravel() for names in columns)
         if not all(np.isfinite(one).all() for one in (values, *bands)):
             raise ValueError("some forecasts are not finite")
         return Predictions(values, quantiles=np.column_stack(bands) if bands else None, levels=levels)

@@ -36,18 +36,11 @@ class RowPositions:
         numbered = rows.reset_index(drop=True)
         lengths = []
         for number, part in enumerate(by_series(numbered, use.series).values()):
-            here = part.index.to_numpy()
-            series[here] = number
-            if not use.time:
-                step[here] = np.arange(len(here))
-                lengths.append(len(here))
-                continue
-            stamps = part[use.time].dropna().sort_values(kind="stable")
-            if not len(stamps):
-                lengths.append(0)
-                continue
-            grid = grid_of(stamps, use.frequency)
-            step[stamps.index.to_numpy()] = places_in(grid, stamps)
+            series[part.index] = number
+            stamps = part[use.time].dropna().sort_values(kind="stable") if use.time else part.index.to_series()
+            is_dated = bool(use.time) and len(stamps) > 0
+            grid = grid_of(stamps, use.frequency) if is_dated else stamps.index
+            step[stamps.index] = places_in(grid, stamps) if is_dated else np.arange(len(stamps))
             lengths.append(len(grid))
         return cls(series, step, tuple(lengths))
 

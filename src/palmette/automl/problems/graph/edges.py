@@ -102,14 +102,14 @@ def _ends(raw: Raw) -> tuple[str, str] | None:
 
 def _node_column(tables: Sequence[Raw], keys: pd.Series[Any]) -> str:
     """The column with a different key in each row, which the ends of edges refer to; empty where there is none."""
-    best, most = "", INCLUDED - 1e-9
+    shares: dict[str, float] = {}
     for name in dict.fromkeys(name for one in tables for name in one.names):
         columns = [one.frame[one.names.index(name)] for one in tables if name in one.names]
         found = [keys_of(one) for one in columns if one.iloc[:FIRST].is_unique]
         different = [one for one in found if one.is_unique and not one.isin({"", *MISSING}).any()]
-        share = float(keys.isin(pd.concat(different)).mean()) if different and len(keys) else 0.0
-        best, most = (name, share) if share > most else (best, most)
-    return best
+        shares[name] = float(keys.isin(pd.concat(different)).mean()) if different and len(keys) else 0.0
+    best = max(shares, key=lambda name: shares[name], default="")
+    return best if shares.get(best, 0.0) >= INCLUDED else ""
 
 
 def _with_features(tables: Sequence[Raw], node: str) -> list[Raw]:
@@ -122,12 +122,11 @@ def _with_features(tables: Sequence[Raw], node: str) -> list[Raw]:
     cells = pd.DataFrame({"node": keys, "feature": features, "value": pd.to_numeric(values, errors="coerce")})
     wide = cells.pivot_table("value", "node", "feature", aggfunc="last").reindex(columns=order)
     names, others = tuple(f"x{one}" for one in order), [one for one in tables if one is not triples]
-    return [
-        one.with_columns(wide.reindex(one.texts(node)).fillna(0.0).set_axis(one.frame.index), names)
-        if node in one.names
-        else one
-        for one in others
-    ]
+    for place, one in enumerate(others):
+        if node in one.names:
+            added = wide.reindex(one.texts(node)).fillna(0.0).set_axis(one.frame.index)
+            others[place] = one.with_columns(added, names)
+    return others
 
 
 def _is_of_triples(table: Raw, node: str) -> bool:
