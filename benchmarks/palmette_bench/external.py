@@ -32,7 +32,7 @@ from palmette.automl.actors.guideline_writer.actor import GuidelineInput, bluepr
 from palmette.automl.candidates import Blueprint, Selection
 from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.profile.profile import column_figures, target_figures
 from palmette.automl.project import BuiltPackage, write_package

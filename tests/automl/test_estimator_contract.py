@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Strategy
 from palmette.automl.estimator_contract import ContractError, check_features, check_learner, sound_outputs
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 
 ROWS = 40
 FRAME = pd.DataFrame(

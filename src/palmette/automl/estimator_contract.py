@@ -19,8 +19,7 @@ from sklearn.base import clone
 from palmette.automl.calls import Call, build
 from palmette.automl.candidates import Blueprint, Candidate, Strategy
 from palmette.automl.composition import encoder_of, learner_of, reader_of
-from palmette.automl.problems.problem import Problem
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import Problem, problem_of
 
 MOST_FEATURES = 50
 RELATIVE, ABSOLUTE = 1e-6, 1e-9

@@ -14,7 +14,7 @@ from small_coding import Shop, candidate, codes
 from palmette.automl.actors.comparator.actor import Comparator, FittedPackage
 from palmette.automl.artefacts import Assembly, Comparison
 from palmette.automl.candidates import Trial
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import Constraint

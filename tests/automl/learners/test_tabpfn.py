@@ -45,6 +45,7 @@ def test_it_is_fitted_with_the_places_of_categories(monkeypatch: pytest.MonkeyPa
 
 def test_without_weights_it_is_no_candidate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TABPFN_MODEL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("palmette.automl.learners.learner.missing_requirement", lambda _: "")
     assert "TABPFN_MODEL_CACHE_DIR" in learner_named("tabpfn").unavailable()
     (tmp_path / "tabpfn-v2-classifier.ckpt").write_bytes(b"weights")
     assert learner_named("tabpfn").unavailable() == ""

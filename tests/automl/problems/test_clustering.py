@@ -16,8 +16,7 @@ from palmette.automl.composition import encoder_of, learner_of, reader_of
 from palmette.automl.measure import METRICS, Predictions
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
 from palmette.automl.problems.clustering.scorer import Matrix, agreement, degenerate
-from palmette.automl.problems.problem import EnsembleMember
-from palmette.automl.problems.registry import problem_named
+from palmette.automl.problems.problem import EnsembleMember, problem_named
 from palmette.automl.task_spec.spec import Clusters, TaskSpec
 from palmette.errors import UserError
 

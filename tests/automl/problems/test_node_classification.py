@@ -19,8 +19,7 @@ from palmette.automl.endpoint.service import Service
 from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import problems_of
 from palmette.automl.problems.graph.problem import homophily
-from palmette.automl.problems.problem import EnsembleMember
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import EnsembleMember, problem_of
 from palmette.automl.project import BuiltPackage, in_file_form, write_package
 from palmette.automl.samples.load import load
 from palmette.automl.search.job import CONTEXT, ROWS

@@ -13,8 +13,7 @@ from palmette.automl.candidates import Candidate, Ensembling, Folds, Strategy
 from palmette.automl.composition import encoder_of, learner_of
 from palmette.automl.measure import Predictions, score
 from palmette.automl.problems.classification import class_names, positive_class
-from palmette.automl.problems.problem import EnsembleMember
-from palmette.automl.problems.registry import problem_named, problem_of
+from palmette.automl.problems.problem import EnsembleMember, problem_named, problem_of
 from palmette.automl.problems.supervised import folds_of, usual_folds
 from palmette.automl.profile import Profile
 from palmette.automl.task_spec.spec import Constraint, TaskSpec, Threshold

@@ -12,7 +12,7 @@ from small_coding import Shop, candidate
 
 from palmette.automl.calls import build
 from palmette.automl.composition import reader_of
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace
 from palmette.automl.splitting import DataSplits
 

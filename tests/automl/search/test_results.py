@@ -10,7 +10,7 @@ import pytest
 from small_blueprints import LIGHTGBM, blueprint, guests, splits
 
 from palmette.automl.candidates import Candidate, Trial
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.search.results import CandidateLoad, CandidateResult, comparable, read_results, write_results
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.6, 0.4]])

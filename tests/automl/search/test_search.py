@@ -11,7 +11,7 @@ import pytest
 from small_blueprints import LIGHTGBM, LINEAR, blueprint, guests, splits
 
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.search.results import CandidateLoad, read_results
 from palmette.automl.search.runs import START_SECONDS, Search, own_code_seconds
 from palmette.automl.search.selection import select

@@ -6,7 +6,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint.delivered import artefact, delivered
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import in_file_names, run_program
 from palmette.automl.samples import Samples

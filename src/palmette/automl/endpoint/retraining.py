@@ -12,7 +12,7 @@ from palmette.automl.candidates import Blueprint, Strategy
 from palmette.automl.endpoint.delivered import artefact, delivered
 from palmette.automl.endpoint.folder import CACHES, add
 from palmette.automl.problem_traits import sees_all_rows
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import FITTED, MODEL, BuiltPackage
 from palmette.automl.samples import Samples

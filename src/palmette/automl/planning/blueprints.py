@@ -15,7 +15,7 @@ from palmette.automl.artefacts import DataPlan
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
 from palmette.automl.kinds import TRUE
 from palmette.automl.planning.columns import drift_of, parts_of
-from palmette.automl.problems.registry import problem_named
+from palmette.automl.problems.problem import problem_named
 from palmette.automl.profile import Profile
 from palmette.automl.samples import SampleColumn, Samples
 from palmette.automl.splitting import DataSplits

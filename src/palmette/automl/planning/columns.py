@@ -11,7 +11,7 @@ import pandas as pd
 from palmette.automl.artefacts import DataPlan, Treatment
 from palmette.automl.candidates import Derived, Operation
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind
-from palmette.automl.problems.registry import problem_named
+from palmette.automl.problems.problem import problem_named
 from palmette.automl.profile import Profile
 from palmette.automl.samples import SampleColumn, Samples
 from palmette.automl.task_spec.spec import TaskSpec

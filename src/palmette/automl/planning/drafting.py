@@ -28,7 +28,7 @@ from palmette.automl.planning.constraints import (
     worst,
 )
 from palmette.automl.planning.insights import informed, recalled_candidates, resting_on
-from palmette.automl.problems.registry import problem_named, problem_of
+from palmette.automl.problems.problem import problem_named, problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
 from palmette.automl.splitting import DataSplits

@@ -1,6 +1,6 @@
 """The interface of problems: how to divide rows, how to compare candidates, and what a prediction is.
 
-A problem is a plug-in (entry points `palmette.problems`), created with the blueprint. `registry` finds it by name.
+A problem is a plug-in (entry points `palmette.problems`), created with the blueprint.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from palmette.automl.measure import METRICS, Floats, Metric, Predictions, Scorer
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
+from palmette.engine.registry import load
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -304,3 +305,14 @@ class Problem(ABC):
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
         """Returns what the report shows. `outputs` are of the training rows by candidate; `best` names the best one."""
+
+
+def problem_named(name: str) -> type[Problem]:
+    """Returns the class of a problem; raises UserError where there is no problem of this name."""
+    problem: type[Problem] = load("problem", name)
+    return problem
+
+
+def problem_of(blueprint: Blueprint) -> Problem:
+    """Returns the problem that a blueprint solves."""
+    return problem_named(blueprint.problem)(blueprint)

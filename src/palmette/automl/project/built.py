@@ -75,7 +75,7 @@ class BuiltPackage:
 
         `scratch` is emptied first, so that no earlier answer can be taken for this one.
         """
-        from palmette.automl.problems.registry import problem_of
+        from palmette.automl.problems.problem import problem_of
 
         hidden = [name for name in (self.blueprint.target, self.blueprint.labels) if name]
         data = self._laid_out(rows.drop(columns=hidden, errors="ignore"), scratch)

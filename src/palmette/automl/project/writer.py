@@ -45,7 +45,7 @@ def write_package(
 ) -> tuple[TextFile, ...]:
     """The files of the package, sorted by path."""
     from palmette.automl.composition import COLUMNS
-    from palmette.automl.problems.registry import problem_of
+    from palmette.automl.problems.problem import problem_of
 
     calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
     groups, others, own = _groups(blueprint), _other_formats(blueprint), {Path(one.path).stem for one in modules}
@@ -83,8 +83,7 @@ def write_package(
 def _model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
     """The delivered model as calls."""
     from palmette.automl.composition import encoder_of, learner_named, learner_of, reader_of
-    from palmette.automl.problems.problem import EnsembleMember
-    from palmette.automl.problems.registry import problem_of
+    from palmette.automl.problems.problem import EnsembleMember, problem_of
 
     members = []
     for one in selection.members:

@@ -16,8 +16,7 @@ from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.kinds import file_kind
 from palmette.automl.problems.explanations import telling_rows
-from palmette.automl.problems.problem import ReportData
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import ReportData, problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.report.verdict import VerdictText, verdict_text
 from palmette.automl.samples import Samples

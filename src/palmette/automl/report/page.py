@@ -15,8 +15,7 @@ from markupsafe import Markup
 from palmette.automl import formatting
 from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.measure import METRICS
-from palmette.automl.problems.problem import Measured
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import Measured, problem_of
 from palmette.automl.report.figures import (
     ClassificationResults,
     RegressionResults,

@@ -23,7 +23,7 @@ import pandas as pd
 from palmette.automl.calls import build
 from palmette.automl.composition import reader_of
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.search.job import CONTEXT, ENCODINGS, FOLDS, GROUPS, LOG, OUTPUTS, OWN, ROWS, SearchJob
 from palmette.automl.search.schedule import Rating, Schedule
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work

@@ -17,8 +17,7 @@ from pydantic import ValidationError
 
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Trial, substance
 from palmette.automl.kinds import with_contents
-from palmette.automl.problems.problem import Problem
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import Problem, problem_of
 from palmette.automl.search import job as files
 from palmette.automl.search.job import SearchJob, cores, run_module, uses_own_code
 from palmette.automl.search.results import CandidateLoad, CandidateResult, SearchLog, read_results, write_results

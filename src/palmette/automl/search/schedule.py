@@ -20,7 +20,7 @@ from palmette.automl.composition import candidate_track, encoders_of, facts_of, 
 from palmette.automl.encoders.encoder import DataFacts, Encoder
 from palmette.automl.kinds import Track
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.problems.registry import problem_named
+from palmette.automl.problems.problem import problem_named
 from palmette.automl.search.job import SearchJob
 from palmette.automl.search.tuning import Tuner
 from palmette.automl.search.worker import ALL_ROWS, DUMMY, SAMPLE, FoldResult, FoldTask, encoding_key

@@ -310,9 +310,6 @@ def _require_sound(task: TaskSpec, data: DataSummary) -> None:
         if task.target in getattr(task, field):
             message = f"{task.target!r} is both to be predicted and excluded ({_shown(field)})."
             raise UserError(message, "Leave out one of them.", code="target-excluded")
-        if shared := {*getattr(task, field)} & {*task.include}:
-            message = f"{listed(sorted(shared))} is in --include and in {_shown(field)}."
-            raise UserError(message, "Leave out one of them.", code="column-contradiction")
     if learning_task(task.problem) != "clustering" and (task.labels or task.clusters != type(task.clusters)()):
         remedy = "Leave out --labels and --clusters, or ask for --problem clustering."
         raise UserError(f"Clusters are asked for beside a {task.problem}.", remedy, code="problem-misfit")
@@ -324,6 +321,10 @@ def _require_sound(task: TaskSpec, data: DataSummary) -> None:
         what = f"The positive class {task.positive!r} is not a value of {task.target!r}."
         message = f"{what}{did_you_mean(task.positive, values)}"
         raise UserError(message, f"Its values are {listed(values)}.", code="no-such-class")
+    for field in ("exclude", "known_after"):
+        if shared := {*getattr(task, field)} & {*task.include}:
+            message = f"{listed(sorted(shared))} is in --include and in {_shown(field)}."
+            raise UserError(message, "Leave out one of them.", code="column-contradiction")
 
 
 def _usable(task: TaskSpec, data: DataSummary) -> set[str]:

@@ -12,7 +12,7 @@ from palmette.automl.actors.shared import Accountable, SampleInput, failed
 from palmette.automl.artefacts import Assembly, CodeRepair, Plans, Store, TrackRun, WrittenCode
 from palmette.automl.candidates import Blueprint, OwnCode, substance
 from palmette.automl.own_code import SIDES, composed, failure_of, left_out, objections, sampled, side_of, track_of
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.samples import Samples
 from palmette.automl.search.job import SearchJob, cores, uses_own_code
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results, write_results

@@ -16,7 +16,7 @@ from palmette.automl.measure import Floats, Scorer, error_reduction
 from palmette.automl.own_code import located, track_of, used_modules
 from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.project import MODEL, BuiltPackage, write_package
 from palmette.automl.search.results import CandidateResult, comparable, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select

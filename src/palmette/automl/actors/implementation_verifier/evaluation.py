@@ -27,8 +27,7 @@ from palmette.automl.endpoint import checking
 from palmette.automl.endpoint.service import Service
 from palmette.automl.formatting import fixed, measured, metric
 from palmette.automl.measure import Predictions
-from palmette.automl.problems.problem import FIRST_ROWS
-from palmette.automl.problems.registry import problem_of
+from palmette.automl.problems.problem import FIRST_ROWS, problem_of
 from palmette.automl.project import ANSWERS, BuiltPackage, in_file_form
 from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs

@@ -36,7 +36,7 @@ class _Forecast(Learner):
         use = setup.facts.series or TYPICAL
         made = Call(self.path, self.inner({**settings, "log": None}, use, setup.facts))
         if use.known and self.regresses_covariates:
-            made = Call(f"{HERE}.covariates.WithCovariates", {"estimator": made, "count": len(use.known)})
+            made = Call(f"{HERE}.simple.WithCovariates", {"estimator": made, "count": len(use.known)})
         if settings.get("log"):
             made = Call(f"{HERE}.simple.LogScale", {"estimator": made})
         names = ("targets", "time", "frequency", "series", "known", "past")
