@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from palmette.errors import UserError
 
@@ -188,14 +188,12 @@ class AutoMLRun:
     @property
     def task(self) -> TaskSpec:
         """The interpreted request."""
-        task: TaskSpec = self._artefact("task")
-        return task
+        return cast("TaskSpec", self._artefact("task"))
 
     @property
     def assessment(self) -> Assessment:
         """The verdict."""
-        assessment: Assessment = self._artefact("assessment")
-        return assessment
+        return cast("Assessment", self._artefact("assessment"))
 
     @property
     def leaderboard(self) -> pd.DataFrame:
