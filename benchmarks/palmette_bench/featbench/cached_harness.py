@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from palmette.features.frame import Frame
-from palmette.features.harness.connect import CaseResult, ConnectHarness, MainResult, ScriptCase, SuiteResult
+from palmette.features.harness.connect import (
+    CaseResult,
+    ConnectHarness,
+    MainResult,
+    OrderOfTests,
+    ScriptCase,
+    SuiteResult,
+)
 from palmette.sandbox import ExecutionResult
 from palmette_bench.featbench.result_cache import ResultCache
 
@@ -44,17 +51,16 @@ class CachedHarness(ConnectHarness):
         *,
         root: Path,
         python_path: Sequence[Path] = (),
-        stop_at_first: bool = True,
-        hints: Mapping[str, Sequence[str]] = {},
+        orders: Mapping[str, OrderOfTests] = {},
     ) -> dict[str, SuiteResult]:
         def make() -> Any:
             made = super(CachedHarness, self).run_tests(
-                tests, variants, script, root=root, python_path=python_path, stop_at_first=stop_at_first, hints=hints
+                tests, variants, script, root=root, python_path=python_path, orders=orders
             )
             return {name: {**vars(one)} for name, one in made.items()}
 
-        key = ["tests", *(_place(path, root) for path in (tests, script)), _places(python_path, root), stop_at_first]
-        found = self._recall([*key, dict(variants)], root, make, with_tests=True)
+        key = ["tests", *(_place(path, root) for path in (tests, script)), _places(python_path, root)]
+        found = self._recall([*key, dict(variants), dict(orders)], root, make, with_tests=True)
         return {name: SuiteResult(**{**one, "passed": tuple(one["passed"])}) for name, one in found.items()}
 
     def run_main(

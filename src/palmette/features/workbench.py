@@ -77,10 +77,11 @@ class Workbench:
     def environment(self, root: Path) -> dict[str, str]:
         """Environment variables with which the team's commands find Python packages, Java and Spark.
 
-        Their Spark sessions get settings for a few rows, unless they set others.
+        Their Spark sessions get settings for a few rows and record no lines of calls, unless they set others.
         """
         path = ":".join(str(folder) for folder in (root / "src", root) if folder.is_dir())
-        settings = " ".join(f"--conf {name}={value}" for name, value in QUICK_PLANS.items())
+        quick = {**QUICK_PLANS, "spark.python.sql.dataFrameDebugging.enabled": "false"}
+        settings = " ".join(f"--conf {name}={value}" for name, value in quick.items())
         return {
             **java_environment(),
             "JAVA_TOOL_OPTIONS": quick_options(),

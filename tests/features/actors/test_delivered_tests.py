@@ -137,7 +137,6 @@ def test_they_pass_on_the_script_and_fail_on_a_sabotaged_one(harness: ConnectHar
         tmp_path / "nested.py",
         root=tmp_path,
         python_path=(tmp_path,),
-        stop_at_first=False,
     )
     assert results["right"].ok, results["right"]
     assert results["stand-in"].ok, results["stand-in"]

@@ -81,7 +81,6 @@ def test_the_tests_pass_on_the_script_and_fail_on_a_wrong_one(
         {"right": script.text, "wrong": script.text.replace("30", "31")},
         root / script.path,
         root=root,
-        stop_at_first=False,
     )
     assert results["right"].ok, results["right"]
     assert results["wrong"].failed and not results["wrong"].error

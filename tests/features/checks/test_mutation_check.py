@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 
 from palmette.features.checks import ScriptUnderTest
-from palmette.features.checks.mutation import MutationCheck
+from palmette.features.checks.mutation import ORIGINAL, MutationCheck
 from palmette.features.frame import Frame
-from palmette.features.harness.connect import RUNNER_FAILED, SPARK_DIED, CaseResult, ScriptCase, SuiteResult
+from palmette.features.harness.connect import (
+    RUNNER_FAILED,
+    SPARK_DIED,
+    CaseResult,
+    OrderOfTests,
+    ScriptCase,
+    SuiteResult,
+)
 from palmette.features.mutation import MutantHistory
 from palmette.features.oracle.compare import ExpectedFrame
 from palmette.features.passed import PassedBefore
@@ -33,8 +40,9 @@ class FakeHarness:
     """Error of the last mutant."""
     ends: str = ""
     """The same of the script itself."""
-    tested: dict[str, Sequence[str]] = field(default_factory=dict)
-    """The hints of the mutants that the tests ran on."""
+    tested: dict[str, OrderOfTests] = field(default_factory=dict)
+    """The mutants that the tests ran on, and which tests came first."""
+    survivors: list[str] = field(default_factory=list)
 
     def execute(self, script: Path, entry: str, cases: Sequence[ScriptCase], **_: Any) -> list[CaseResult]:
         counts = [2 if case.script and not self.harmless else 1 for case in cases]
@@ -42,14 +50,14 @@ class FakeHarness:
         return [CaseResult(case.name, frame) for case, frame in zip(cases, frames, strict=True)]
 
     def run_tests(
-        self, tests: Path, variants: Mapping[str, str], script: Path, hints: Mapping[str, Sequence[str]], **_: Any
+        self, tests: Path, variants: Mapping[str, str], script: Path, orders: Mapping[str, OrderOfTests], **_: Any
     ) -> dict[str, SuiteResult]:
-        original, *mutants = variants
-        self.tested = dict(hints)
-        last = self.noticed * len(mutants)
-        found = {name: SuiteResult(("a",), {"b": "failed"} if n < last else {}) for n, name in enumerate(mutants)}
+        mutants = [name for name in variants if name != ORIGINAL]
+        self.survivors = self.survivors or mutants[round(self.noticed * len(mutants)) :]
+        self.tested = {**orders, **self.tested}
+        found = {name: SuiteResult(("a",), {} if name in self.survivors else {"b": "failed"}) for name in mutants}
         own = SuiteResult(("a",), {"b": "failed"} if self.wrong else {}, self.ends)
-        return {original: own, **found, **({mutants[-1]: SuiteResult(error=self.breaks)} if self.breaks else {})}
+        return {ORIGINAL: own, **found, **({mutants[-1]: SuiteResult(error=self.breaks)} if self.breaks else {})}
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +113,7 @@ def test_a_later_run_measures_the_same_mutants_with_less_work(activity: View, tm
     ]
     assert outcomes[0].detail.startswith("5 of 5 mutants killed") and not outcomes[1].violations
     assert len(first.tested) == 10 and len(again.tested) == 5, "an output that is unchanged again needs no test"
-    assert all(hints[0] == "b" for hints in again.tested.values()), "first the test that noticed it before"
+    assert all(order.hints[0] == "b" for order in again.tested.values()), "first the test that noticed it before"
     assert len(other.tested) == 10 and outcomes[2].violations, "what changes an output now is tested"
 
 

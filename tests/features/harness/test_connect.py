@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from palmette.features.frame import Frame
-from palmette.features.harness.connect import ConnectHarness, HarnessProbe, ScriptCase
+from palmette.features.harness.connect import ConnectHarness, HarnessProbe, OrderOfTests, ScriptCase
 from palmette.features.spec.values import SparkType
 from palmette.sandbox import WarmSpark
 
@@ -123,6 +123,17 @@ def test_a_case_that_never_ends_is_ended(harness: ConnectHarness, team: Path, ca
     assert first.error.startswith("TimeoutError") and second.error.startswith("NotRun")
 
 
+SETTINGS = """
+def setting():
+    return spark.conf.get("spark.sql.limit.scaleUpFactor")
+result = []
+for change in ("spark.conf.set('spark.sql.limit.scaleUpFactor', 1)", "spark.sql('SET spark.sql.limit.scaleUpFactor=2')",
+               "spark.createDataFrame([(1,)], 'a int').schema", "spark.conf.set('spark.sql.limit.scaleUpFactor', '3')"):
+    exec(change)
+    result.append(setting())
+"""
+
+
 def test_probes_call_the_team_s_functions(harness: ConnectHarness, team: Path, orders: Frame) -> None:
     divide = (
         "from pyspark.sql import functions as F\nfrom shop.util import ratio\n"
@@ -135,9 +146,11 @@ def test_probes_call_the_team_s_functions(harness: ConnectHarness, team: Path, o
             HarnessProbe("frame", divide, {"t": orders}),
             HarnessProbe("value", "from shop.config import SpendConfig\nresult = SpendConfig(days=3).model_dump()"),
             HarnessProbe("error", "from shop.util import nothing"),
+            HarnessProbe("settings", SETTINGS),
         ],
     )
-    assert [result.name for result in results] == ["frame", "value", "error"]
+    assert [result.name for result in results] == ["frame", "value", "error", "settings"]
+    assert results[3].value == ["1", "2", "2", "3"], "settings are not those of an earlier answer"
     assert results[0].frame is not None and results[0].frame.rows == ({"x": None},)
     assert results[1].value == {"days": 3}
     assert results[2].error.startswith("ImportError")
@@ -170,7 +183,7 @@ def test_tests_run_against_each_variant(harness: ConnectHarness, script: Path, t
         "original again": text,
     }
     quick = dataclasses.replace(harness, variant_seconds=4.0)
-    results = quick.run_tests(team / "tests" / "test_spend.py", variants, script, root=team, stop_at_first=False)
+    results = quick.run_tests(team / "tests" / "test_spend.py", variants, script, root=team)
     assert list(results) == list(variants)
     everything = ("test_counts[31-1]", "test_counts[1-1]", "test_nothing")
     for name in ("original", "original again"):
@@ -182,9 +195,13 @@ def test_tests_run_against_each_variant(harness: ConnectHarness, script: Path, t
 
 
 def test_a_suite_stops_at_its_first_failure(harness: ConnectHarness, script: Path, team: Path) -> None:
-    text = script.read_text(encoding="utf-8").replace("F.lit(1)", "F.lit(None)")
-    result = harness.run_tests(team / "tests" / "test_spend.py", {"mutant": text}, script, root=team)["mutant"]
+    right = script.read_text(encoding="utf-8")
+    variants = {"mutant": right.replace("F.lit(1)", "F.lit(None)"), "right": right}
+    orders = {"mutant": OrderOfTests(), "right": OrderOfTests(("test_nothing",), most=1)}
+    tests = team / "tests" / "test_spend.py"
+    result, first = harness.run_tests(tests, variants, script, root=team, orders=orders).values()
     assert len(result.failed) == 1 and not result.passed
+    assert first.passed == ("test_nothing",)
     assert "\x1b" not in next(iter(result.failed.values()))
 
 

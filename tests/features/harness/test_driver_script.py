@@ -88,10 +88,10 @@ def test_whatever_is_asked_of_spark_is_timed(tmp_path: Path, monkeypatch: pytest
     """It may be at work for somebody who has ended, and answer nobody."""
     hung: Any = Hung()
     (tmp_path / "script.py").touch()
-    items = [{"text": "", "hints": [], "argv": []}]
+    items = [{"text": "", "hints": [], "most": None, "argv": []}]
     job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "items": items}
     job |= {"few_rows": True, "function": "", "tests": str(tmp_path / "script.py")}
-    monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder(len))
+    monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder(len, None))
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(sys, "argv", [])
     suite.run_variants(job, hung, hung)

@@ -11,7 +11,7 @@ from palmette.features.checks.examples import EVIDENCE, difference
 from palmette.features.checks.tests import NO_TESTS
 from palmette.features.frame import Frame
 from palmette.features.frames.scenarios import Scenario
-from palmette.features.harness.connect import CaseResult, ScriptCase, SuiteResult
+from palmette.features.harness.connect import CaseResult, OrderOfTests, ScriptCase, SuiteResult
 from palmette.features.mutation import Mutant, mutants, sample
 from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.script_tree import parse
@@ -19,6 +19,8 @@ from palmette.features.spec.view import View
 from palmette.sandbox.temporary import temporary_folder
 
 ORIGINAL = "original"
+FIRST_TESTS = 4
+"""Tests of a mutant before its outputs are compared; one whose outputs are unchanged needs no more tests."""
 _CHANGE = "in scenario "
 """Start of the description of a mutant's changed output."""
 
@@ -45,29 +47,32 @@ class MutationCheck:
         # An output that is unchanged again needs no test, and takes less time than all of them.
         changes = changed_outputs(subject, list(filter(subject.history.was_equivalent, chosen)))
         tried = [mutant for mutant in chosen if mutant.name not in changes or changes[mutant.name].text]
-        results = subject.harness.run_tests(
-            subject.tests,
-            {ORIGINAL: text, **{mutant.name: mutant.text for mutant in tried}},
-            subject.script,
-            root=subject.root,
-            python_path=subject.python_path,
-            hints={mutant.name: subject.history.hints(mutant) for mutant in tried},
-        )
-        if unusable := _unusable(results, subject.tests.name):
-            return unusable
-        alive = [mutant for mutant in tried if results[mutant.name].ok]
-        changes |= changed_outputs(subject, [mutant for mutant in alive if mutant.name not in changes])
+        alive, results = tried, dict[str, SuiteResult]()
+        for most in (FIRST_TESTS, None):
+            waiting = {} if results else {ORIGINAL: text}
+            results |= subject.harness.run_tests(
+                subject.tests,
+                waiting | {mutant.name: mutant.text for mutant in alive},
+                subject.script,
+                root=subject.root,
+                python_path=subject.python_path,
+                orders={mutant.name: OrderOfTests(subject.history.hints(mutant), most) for mutant in alive},
+            )
+            if unusable := _unusable(results, subject.tests.name):
+                return unusable
+            alive = [mutant for mutant in alive if results[mutant.name].ok]
+            changes |= changed_outputs(subject, [mutant for mutant in alive if mutant.name not in changes])
+            alive = [mutant for mutant in alive if changes[mutant.name].text]
         for mutant in chosen:
             if mutant.name in changes and not changes[mutant.name].text:
                 subject.history.keep(mutant)
             elif mutant in tried and (noticed := [*results[mutant.name].failed]):
                 subject.history.keep(mutant, noticed[0])
-        survivors = [mutant for mutant in alive if changes[mutant.name].text]
-        unnoticeable = sum(not changes[mutant.name].noticeable for mutant in survivors)
-        killed = len(tried) - len(alive)
-        equivalent = len(chosen) - killed - len(survivors)
+        unnoticeable = sum(not changes[mutant.name].noticeable for mutant in alive)
+        killed = sum(not results[mutant.name].ok for mutant in tried)
+        equivalent = len(chosen) - killed - len(alive)
         judged = len(chosen) - equivalent - unnoticeable
-        found = [_survivor(mutant, changes[mutant.name].text, subject) for mutant in survivors]
+        found = [_survivor(mutant, changes[mutant.name].text, subject) for mutant in alive]
         if judged and killed < self.required * judged:
             found.insert(0, self._too_few(killed, judged, subject.tests, found))
         beside = f", {unnoticeable} could not be judged" if unnoticeable else ""

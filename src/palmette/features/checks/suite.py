@@ -11,7 +11,7 @@ from palmette.features.checks.base import Check, CheckResult, Owner, ScriptUnder
 from palmette.features.checks.differential import DifferentialCheck
 from palmette.features.checks.golden import GoldenCheck, SpecCheck
 from palmette.features.checks.lint import LintCheck
-from palmette.features.checks.metamorphic import MetamorphicCheck
+from palmette.features.checks.metamorphic.check import MetamorphicCheck
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.plan import PlanCheck
 from palmette.features.checks.static import StaticCheck

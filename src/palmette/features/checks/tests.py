@@ -24,14 +24,8 @@ class TestsCheck:
     def check(self, subject: ScriptUnderTest) -> CheckResult:
         if subject.tests is None:
             return CheckResult(skipped=NO_TESTS)
-        text = subject.text
         result = subject.harness.run_tests(
-            subject.tests,
-            {"script": text},
-            subject.script,
-            root=subject.root,
-            python_path=subject.python_path,
-            stop_at_first=False,
+            subject.tests, {"script": subject.text}, subject.script, root=subject.root, python_path=subject.python_path
         )["script"]
         name = subject.tests.name
         if result.error or not (result.passed or result.failed):

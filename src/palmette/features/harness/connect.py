@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from palmette.features.frame import Frame
 from palmette.features.harness.binding import bind
@@ -70,6 +70,14 @@ class SuiteResult:
     @property
     def ok(self) -> bool:
         return not self.failed and not self.error and bool(self.passed)
+
+
+class OrderOfTests(NamedTuple):
+    """Which tests of a variant run first, and how many at most; None for all."""
+
+    hints: Sequence[str] = ()
+    """Names of tests to run first, and words of tests to run next."""
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -132,9 +140,8 @@ class ConnectHarness:
         }
         items = [_item(case) for case in cases]
         frames = [case.frames for case in cases]
-        answers = run_items(
-            self.spark, HarnessJob("cases", items, root, python_path, self.case_seconds, shared, frames)
-        )
+        job = HarnessJob("cases", items, root, python_path, self.case_seconds, shared, frames)
+        answers = run_items(self.spark, job)
         pairs = zip(cases, answers, strict=True)
         return [_case_result(case.name, answer, "ProcessEnded: the script gave no frame") for case, answer in pairs]
 
@@ -146,22 +153,16 @@ class ConnectHarness:
         *,
         root: Path,
         python_path: Sequence[Path] = (),
-        stop_at_first: bool = True,
-        hints: Mapping[str, Sequence[str]] = {},
+        orders: Mapping[str, OrderOfTests] = {},
     ) -> dict[str, SuiteResult]:
         """Runs the test file against each variant of the script's text (by name), in one warm process.
 
-        Args:
-            hints: By variant: the names of tests to run first, and words of tests to run next.
+        With `orders` (by variant), a variant ends at its first failure.
         """
-        shared = {
-            "script": str(script.resolve()),
-            "tests": str(tests.resolve()),
-            "stop_at_first": stop_at_first,
-        }
+        shared = {"script": str(script.resolve()), "tests": str(tests.resolve()), "stop_at_first": bool(orders)}
         results: dict[str, SuiteResult] = {}
         while left := [name for name in variants if name not in results]:
-            items = [{"text": variants[name], "hints": list(hints.get(name, ()))} for name in left]
+            items = [{"text": variants[name], **orders.get(name, OrderOfTests())._asdict()} for name in left]
             answers = run_items(self.spark, HarnessJob("tests", items, root, python_path, self.variant_seconds, shared))
             for name, answer in zip(left, answers, strict=True):
                 if answer.is_missing and name != left[0]:

@@ -185,10 +185,7 @@ def _write_frames(folder: Path, frames: Sequence[Mapping[str, Frame]]) -> list[d
             if id(frame) not in written:
                 written[id(frame)] = name = f"{len(written)}.arrow"
                 table = frame.to_arrow()
-                with (
-                    pa.OSFile(str(folder / name), "wb") as sink,
-                    pa.ipc.new_file(sink, table.schema) as writer,
-                ):
+                with pa.ipc.new_file(str(folder / name), table.schema) as writer:
                     writer.write_table(table)
     return [{name: written[id(frame)] for name, frame in mapping.items()} for mapping in frames]
 

@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # the real one takes long to import
 if TYPE_CHECKING:
     from typing import Any
 
-_LOOK_EVERY = 0.1
+_LOOK_EVERY = 0.25  # a look reads files of every process on the machine
 THREADS = 16  # average number of threads allowed per process
 
 

@@ -98,7 +98,7 @@ class TestcaseCoder(Agent):
         with bench.attempt() as harness:
             bench.spark.warm_up()  # for the script, which comes next
             results = harness.run_tests(
-                root / output.file.path, {"right": right, "wrong": wrong}, root / script, root=root, stop_at_first=False
+                root / output.file.path, {"right": right, "wrong": wrong}, root / script, root=root
             )
         return verdict(results["right"], results["wrong"], len(input.cases.cases), output.file.path)
 

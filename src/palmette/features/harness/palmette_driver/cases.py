@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from .answers import Answers
-from .round_trips import fetch_ahead
 from .script import failure, import_script
 from .session import WarmSession
 
@@ -87,7 +86,6 @@ def _answer(result: Any, *, plan: bool) -> dict[str, Any]:
     if not hasattr(result, "toArrow"):
         return {"value": json.loads(json.dumps(result, default=str))}
     explained = result._explain_string(extended=True) if plan else ""
-    fetch_ahead(result)
     table, fields = result.toArrow(), result.schema.fields
     kinds = [field.dataType.simpleString() for field in fields]
     values = [

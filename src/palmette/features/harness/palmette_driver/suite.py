@@ -20,14 +20,15 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class OutcomeRecorder:
     """A pytest plugin that records the outcome of each test."""
 
-    def __init__(self, order: Callable[[str], Any]) -> None:
-        self._order = order
+    def __init__(self, order: Callable[[str], Any], most: int | None) -> None:
+        self._order, self._most = order, most
         self.passed: list[str] = []
         self.failed: dict[str, str] = {}
         self.error = ""
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         items.sort(key=lambda item: self._order(_name(item)))
+        items[:] = items[: self._most]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name = _name(report)
@@ -68,7 +69,7 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
         started = time.monotonic()
         with answers.timed(index):
             session.reset()
-            recorder = _run(job, order)
+            recorder = _run(job, order, item["most"])
         killers = [*recorder.failed, *(name for name in killers if name not in recorder.failed)]
         answers.write(
             index,
@@ -81,10 +82,10 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
         )
 
 
-def _run(job: dict[str, Any], order: Callable[[str], Any]) -> OutcomeRecorder:
+def _run(job: dict[str, Any], order: Callable[[str], Any], most: int | None) -> OutcomeRecorder:
     import pytest
 
-    recorder = OutcomeRecorder(order)
+    recorder = OutcomeRecorder(order, most)
     arguments = [
         job["tests"],
         f"--rootdir={job['root']}",
