@@ -3,7 +3,7 @@
 import re
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel, ValidationError
@@ -33,14 +33,6 @@ _EXPECTED = {
 _NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
-@dataclass(frozen=True)
-class _ErrorLocation:
-    """Location of an error in the document and in the model."""
-
-    path: Path
-    owner: Any  # the enclosing type
-
-
 def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> list[Mistake]:
     """As `explain_fields`, but a single problem for a document of another format."""
     if _is_another(model, parsed.value):
@@ -54,23 +46,20 @@ def explain(error: ValidationError, model: type[BaseModel], parsed: Parsed) -> l
 
 def explain_fields(error: ValidationError, model: Any, parsed: Parsed) -> list[Mistake]:
     """One problem per invalid field, with its line; `model` is the validated type."""
-    grouped: dict[Path, list[tuple[Mapping[str, Any], _ErrorLocation]]] = {}
+    grouped: dict[Path, list[Mapping[str, Any]]] = {}
     for item in error.errors(include_url=False):
-        place = _locate(item["loc"], model, parsed.value)
-        grouped.setdefault(place.path, []).append((item, place))
+        grouped.setdefault(_path(item, parsed.value), []).append(item)
     around = {path[:length] for path in grouped for length in range(len(path))}
     problems = []
     for path, items in grouped.items():
-        wrong_type = [entry for entry in items if entry[0]["type"] in _EXPECTED]
-        vague = [*wrong_type, *(entry for entry in items if entry[0]["type"] == "too_short")]
+        wrong_type = [item for item in items if item["type"] in _EXPECTED]
+        vague = [*wrong_type, *(item for item in items if item["type"] == "too_short")]
         if len(vague) == len(items) and path in around:
             # The other alternatives of a union, and the length of a list without its wrong items: the mistake that
             # was made is the one further down.
             continue
-        chosen = next((entry for entry in items if entry not in wrong_type), items[0])
-        details = [entry[0] for entry in items]
-        detail = _with_all_choices(chosen[0], details)
-        problem = _wrong_type(details) if chosen in wrong_type else _describe(detail, chosen[1])
+        chosen = next((item for item in items if item not in wrong_type), None)
+        problem = _describe(_with_all_choices(chosen, items), path, model) if chosen else _wrong_type(items)
         field = spell(path)
         problems.append(replace(problem, line=_line(field, path, parsed), field=field))
     return problems
@@ -90,81 +79,29 @@ def _line(field: str, path: Path, parsed: Parsed) -> int:
     return parsed.lines.get(field, 1)
 
 
-def _locate(loc: Sequence[str | int], model: Any, value: Any) -> _ErrorLocation:
-    """Follows pydantic's location through types and values, without labels of union members."""
-    annotation, owner = model, model
+def _path(item: Mapping[str, Any], value: Any) -> Path:
+    """Pydantic's location of an error without its labels, such as those of a union's members."""
     path: Path = ()
-    for part in loc:
-        annotation = _strip(annotation)
-        members = _members(annotation)
-        if members:
-            annotation = owner = _fitting(members, value)
-            if not _descends(annotation, part, value):
-                continue
-        if part == "[key]":
+    for part in item["loc"]:
+        is_there = part in value if isinstance(value, dict) else isinstance(value, list) and isinstance(part, int)
+        if is_there:
+            value = value[part]
+        elif item["type"] != "missing" or part != item["loc"][-1]:
             continue
-        owner, annotation = annotation, _child(annotation, part)
         path = (*path, part)
-        value = _value_at(value, part)
-    return _ErrorLocation(path, owner)
+    return path
 
 
-def _strip(annotation: Any) -> Any:
-    """A type without `Annotated` and `| None`; a root model becomes its root type."""
-    while get_origin(annotation) is Annotated or _is_model(annotation, RootModel):
-        is_root = _is_model(annotation, RootModel)
-        annotation = annotation.model_fields["root"].annotation if is_root else get_args(annotation)[0]
-    if get_origin(annotation) in (Union, types.UnionType):
-        rest = [member for member in get_args(annotation) if member is not type(None)]
-        if len(rest) == 1:
-            return _strip(rest[0])
-    return annotation
-
-
-def _members(annotation: Any) -> list[Any]:
-    is_union = get_origin(annotation) in (Union, types.UnionType)
-    return [member for member in get_args(annotation) if member is not type(None)] if is_union else []
-
-
-def _is_model(annotation: Any, of: type[BaseModel] = BaseModel) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, of)
-
-
-def _fitting(members: Iterable[Any], value: Any) -> Any:
-    """The member of a union that best fits the shape of this value."""
-    members = [_strip(member) for member in members]
-    wanted: tuple[Any, ...] = (
-        (dict, Mapping) if isinstance(value, dict) else (tuple, list) if isinstance(value, list) else ()
-    )
-    for member in members:
-        if get_origin(member) in wanted or (_is_model(member) and isinstance(value, dict)):
-            return member
-    return members[0]
-
-
-def _descends(annotation: Any, part: str | int, value: Any) -> bool:
-    """Whether `part` of a location is a step into the value rather than the label of a union member."""
-    if isinstance(value, list):
-        return isinstance(part, int)
-    return isinstance(value, dict) and part in value and get_origin(annotation) in (dict, Mapping)
-
-
-def _child(annotation: Any, part: str | int) -> Any:
-    if _is_model(annotation):
-        info = annotation.model_fields.get(str(part))
-        return info.annotation if info else None
-    arguments = get_args(annotation)
-    if get_origin(annotation) in (dict, Mapping):
-        return arguments[1]
-    return arguments[0] if arguments else None
-
-
-def _value_at(value: Any, part: str | int) -> Any:
-    if isinstance(value, dict):
-        return value.get(part)
-    if isinstance(value, list) and isinstance(part, int) and part < len(value):
-        return value[part]
-    return None
+def _fields_at(kind: Any, path: Path) -> list[str]:
+    """The fields of the model at a path inside a type; of a union, those of the first member that has the path."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        fields, path = kind.model_fields, ("root", *path) if issubclass(kind, RootModel) else path
+        if not path:
+            return list(fields)
+        return _fields_at(fields[str(path[0])].annotation, path[1:]) if path[0] in fields else []
+    if get_origin(kind) not in (Annotated, Union, types.UnionType):
+        path = path[1:]  # an index of a list, or a key of a mapping
+    return next(filter(None, (_fields_at(one, path) for one in get_args(kind))), [])
 
 
 def _wrong_type(items: Sequence[Mapping[str, Any]]) -> Mistake:
@@ -184,15 +121,13 @@ def _with_all_choices(item: Mapping[str, Any], details: Iterable[Mapping[str, An
     return {**item, "ctx": {"expected": expected}}
 
 
-def _describe(item: Mapping[str, Any], place: _ErrorLocation) -> Mistake:
-    """One error as a message; the caller adds the location."""
+def _describe(item: Mapping[str, Any], path: Path, model: Any) -> Mistake:
+    """One error at a path of a model as a message; the caller adds the location."""
     value, kind, context = item["input"], item["type"], item.get("ctx", {})
-    key, shown, spoken = str(place.path[-1]) if place.path else "", _shown(value), _spoken(value)
+    key, shown, spoken = str(path[-1]) if path else "", _shown(value), _spoken(value)
     match kind:
         case "extra_forbidden":
-            owner = _strip(place.owner)
-            known = list(owner.model_fields) if _is_model(owner) else []
-            return fault("unknown-key/comma" if _is_rest(key) else "unknown-key", key, known)
+            return fault("unknown-key/comma" if _is_rest(key) else "unknown-key", key, _fields_at(model, path[:-1]))
         case "missing":
             return fault("missing-key", key)
         case "literal_error":
