@@ -43,7 +43,9 @@ class Typer:
             exp.Null: lambda _: c.NULL,
             exp.Interval: lambda _: c.INTERVAL,
             exp.Cast: self._cast,
-            exp.Neg: self._negation,
+            exp.Neg: lambda node: self._checked(
+                node.this, "negative", lambda kind: kind.is_numeric or kind == c.INTERVAL
+            ),
             (exp.And, exp.Or, exp.Not): self._logic,
             (exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike): self._text_match,
             exp.Is: lambda node: self._compare(node.this),
@@ -82,26 +84,22 @@ class Typer:
             self._fault("cast", node.this, type=source, target=target)
         return target
 
-    def _negation(self, node: exp.Expression) -> SparkType | None:
-        kind = self.of(node.this)
-        if kind is not None and not (kind.is_numeric or kind in (c.NULL, c.INTERVAL)):
-            self._fault("negative", node.this, a_type=_a(kind))
-        return kind
-
-    def _condition(self, node: exp.Expression) -> None:
+    def _checked(
+        self, node: exp.Expression, problem: str, fits: Callable[[SparkType], bool], **facts: object
+    ) -> SparkType | None:
+        """The type of `node`; reports a known one that does not fit and is not that of NULL."""
         kind = self.of(node)
-        if kind is not None and kind not in (c.BOOLEAN, c.NULL):
-            self._fault("condition", node, type=kind)
+        if kind is not None and kind != c.NULL and not fits(kind):
+            self._fault(problem, node, type=kind, a_type=_a(kind), **facts)
+        return kind
 
     def _logic(self, node: exp.Expression) -> SparkType:
         for operand in node.iter_expressions():
-            self._condition(operand)
+            self._checked(operand, "condition", c.BOOLEAN.__eq__)
         return c.BOOLEAN
 
     def _text_match(self, node: exp.Expression) -> SparkType:
-        kind = self.of(node.this)
-        if kind is not None and kind not in (c.STRING, c.NULL):
-            self._fault("pattern", node.this, type=kind)
+        self._checked(node.this, "pattern", c.STRING.__eq__)
         return c.BOOLEAN
 
     def _compare(self, left: exp.Expression, *others: exp.Expression) -> SparkType:
@@ -137,7 +135,7 @@ class Typer:
             if node.this is not None:
                 self._compare(node.this, branch.this)
             else:
-                self._condition(branch.this)
+                self._checked(branch.this, "condition", c.BOOLEAN.__eq__)
         default = node.args.get("default")
         return self._common(node, [branch.args["true"] for branch in node.args["ifs"]] + ([default] if default else []))
 
@@ -181,10 +179,9 @@ class Typer:
         return kind.fields[place][1]
 
     def _within_group(self, node: exp.Expression) -> SparkType | None:
-        ordered = node.expression.find(exp.Ordered)
-        kind = self.of(ordered.this) if ordered else None
-        if ordered and kind is not None and not kind.is_numeric:
-            self._fault("ordered", ordered.this, name=function_name(node.this) or "", type=kind)
+        if ordered := node.expression.find(exp.Ordered):
+            name = function_name(node.this) or ""
+            self._checked(ordered.this, "ordered", lambda kind: kind.is_numeric, name=name)
         return c.DOUBLE
 
     def _lambda(self, body: exp.Expression, *kinds: SparkType | None) -> SparkType | None:

@@ -20,6 +20,12 @@ Kind = Literal["row", "aggregate"]
 """Whether an expression is computed from one row or from many."""
 Wanted = Literal["boolean", "numeric", "any"]
 """The required type."""
+_REFUSED = {
+    "non_deterministic": "non-deterministic",
+    "generators": "illegal-function/generator",
+    "outside_the_data": "illegal-function",
+}
+"""By list of functions that are never permitted: the problem."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +101,13 @@ def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | Non
     """Why a function may not be used here."""
     if name not in functions.known():
         return "unknown-function"
-    if name in functions.names("non_deterministic"):
-        return "non-deterministic"
-    if name in functions.names("generators"):
-        return "illegal-function/generator"
-    if name in functions.names("outside_the_data"):
-        return "illegal-function"
+    for listed, problem in _REFUSED.items():
+        if name in functions.names(listed):
+            return problem
     if kind == "row" and name in functions.names("aggregates") and not parsed.has_window:
         return "aggregate-not-allowed"
-    listed = [node for node in parsed.tree.find_all(exp.GroupConcat) if not isinstance(node.this, exp.Order)]
-    is_ordered = name not in functions.names("order_dependent") and not (name == "listagg" and listed)
+    unordered = [node for node in parsed.tree.find_all(exp.GroupConcat) if not isinstance(node.this, exp.Order)]
+    is_ordered = name not in functions.names("order_dependent") and not (name == "listagg" and unordered)
     return None if kind == "row" or is_ordered else "order-dependent"
 
 

@@ -46,14 +46,9 @@ class FeatureResolver:
 
     def resolve(self, feature: Feature, field: str) -> list[ResolvedFeature]:
         """Resolves one entry of the FSC, which may expand to several features; returns none if an error prevents it."""
-        if feature.aggregate is not None:
-            return self._aggregate(feature, feature.aggregate, f"{field}.aggregate", field)
-        if feature.expression is not None:
-            return self._expression(feature, feature.expression, f"{field}.expression", field)
-        if feature.lookup is not None:
-            return self._lookup(feature, feature.lookup, f"{field}.lookup", field)
-        assert feature.derive is not None
-        return self._derive(feature, feature.derive, field)
+        form = next(form for form in FORMS if getattr(feature, form) is not None)
+        resolve, computation = getattr(self, f"_{form}"), getattr(feature, form)
+        return list(resolve(feature, computation, f"{field}.{form}", field))
 
     def _aggregate(self, feature: Feature, aggregate: Aggregate, path: str, field: str) -> list[ResolvedFeature]:
         before = len(self.scope.findings)
@@ -141,12 +136,12 @@ class FeatureResolver:
                 facts = {"wanted": grain[here], "table": lookup.table, "column": column, "kind": kind}
                 self.report("key-type-differs/lookup", f"{path}.on", here, **facts)
 
-    def _derive(self, feature: Feature, text: str, field: str) -> list[ResolvedFeature]:
+    def _derive(self, feature: Feature, text: str, path: str, field: str) -> list[ResolvedFeature]:
         """Resolves a derived feature; its expression is checked later, when the types of its inputs are known."""
         try:
             inputs = parse(text).columns
         except ExpressionError as error:
-            self.scope.findings.add([error.fault], f"{field}.derive")
+            self.scope.findings.add([error.fault], path)
             return []
         return [ResolvedFeature(self._view(feature, text, field), field, NOTHING, inputs, can_be_null=False)]
 

@@ -11,6 +11,16 @@ from palmette.features.spec.values import Duration, Name, TypeName
 Cardinality = Literal["many_to_one", "one_to_one", "one_to_many"]
 
 
+class _NewColumn(Model):
+    column: Name
+    """The new column."""
+
+
+class _OfEntity(_NewColumn):
+    by: tuple[Name, ...] = Field(min_length=1)
+    """Keys of the entity."""
+
+
 class Replace(Model):
     column: Name
     """Column to change; its type stays."""
@@ -36,11 +46,9 @@ class CategoryCase(Model):
     """Value if the condition is true."""
 
 
-class Categorise(Model):
+class Categorise(_NewColumn):
     """Either `cases`, of which the first true one applies, or `of` with `buckets`."""
 
-    column: Name
-    """The new column."""
     cases: tuple[CategoryCase, ...] = ()
     """Conditions and values, in order."""
     of: str | None = None
@@ -71,11 +79,9 @@ DatePart = Literal["year", "quarter", "month", "week", "day", "day_of_week", "da
 """`week` is ISO's; `day_of_week` is 1 for Monday to 7 for Sunday; `date` is the calendar day."""
 
 
-class Extract(Model):
+class Extract(_NewColumn):
     """Exactly one of `split`, `regex`, `date_part`, `json_field`."""
 
-    column: Name
-    """The new column."""
     of: Name
     """Column to extract from."""
     split: SplitPart | None = None
@@ -118,9 +124,7 @@ class Member(Model):
     """Whether a row counts before the event's time, or before the cut-off."""
 
 
-class Previous(Model):
-    column: Name
-    """The new column."""
+class Previous(_NewColumn):
     of: str
     """Expression over the entity's event `offset` positions earlier; null if there is none."""
     by: tuple[Name, ...] = Field(min_length=1)
@@ -129,20 +133,12 @@ class Previous(Model):
     """Number of events back."""
 
 
-class Gap(Model):
-    column: Name
-    """The new column."""
-    by: tuple[Name, ...] = Field(min_length=1)
-    """Keys of the entity."""
+class Gap(_OfEntity):
     unit: Literal["seconds", "minutes", "hours", "days"] = "days"
     """Unit of the result."""
 
 
-class Session(Model):
-    column: Name
-    """The new column."""
-    by: tuple[Name, ...] = Field(min_length=1)
-    """Keys of the entity."""
+class Session(_OfEntity):
     timeout: Duration
     """A gap of at least this length starts a new session."""
     longer: bool = False

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -22,29 +23,14 @@ def to_python(value: object, kind: SparkType, zone: str = "UTC") -> Any:
     """
     if value is None:
         return None
-    if kind.is_integer:
-        return _integer(value, kind)
     element = kind.element
     if element is not None and kind.name == "array":
         return tuple(to_python(item, element, zone) for item in _of((list, tuple), value, "a list"))
     if element is not None:
         return {str(key): to_python(item, element, zone) for key, item in _of(dict, value, "a mapping").items()}
-    match kind.name:
-        case "boolean":
-            return _of(bool, value, "true or false")
-        case "string":
-            return _of(str, value, "text")
-        case "binary":
-            return _of(str, value, "text").encode()
-        case "float" | "double":
-            return _number(value)
-        case "decimal":
-            return _decimal(value, kind)
-        case "date":
-            return _date(value)
-        case "timestamp" | "timestamp_ntz":
-            return _timestamp(value, kind, zone)
-    raise ValueError(f"there are no values of type {kind}")
+    if kind.name not in _READERS:
+        raise ValueError(f"there are no values of type {kind}")
+    return _READERS[kind.name](value, kind, zone)
 
 
 def lint_value(value: object, kind: SparkType, column: str, field: str, report: Reporter, zone: str = "UTC") -> bool:
@@ -63,7 +49,7 @@ def _of(wanted: type | tuple[type, ...], value: object, words: str) -> Any:
     return value
 
 
-def _integer(value: object, kind: SparkType) -> int:
+def _integer(value: object, kind: SparkType, _: str) -> int:
     is_broken = isinstance(value, float) and not value.is_integer()
     if isinstance(value, bool) or not isinstance(value, int | float) or is_broken:
         raise ValueError(f"{value!r} is not a whole number")
@@ -74,13 +60,13 @@ def _integer(value: object, kind: SparkType) -> int:
     return number
 
 
-def _number(value: object) -> float:
+def _number(value: object, *_: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{value!r} is not a number")
     return float(value)
 
 
-def _decimal(value: object, kind: SparkType) -> Decimal:
+def _decimal(value: object, kind: SparkType, _: str) -> Decimal:
     try:
         number = Decimal(str(value)) if not isinstance(value, bool) else None
     except InvalidOperation:
@@ -93,7 +79,7 @@ def _decimal(value: object, kind: SparkType) -> Decimal:
     return number.quantize(Decimal(1).scaleb(-kind.scale))
 
 
-def _date(value: object) -> date:
+def _date(value: object, *_: object) -> date:
     try:
         return date.fromisoformat(_of(str, value, "a date"))
     except ValueError:
@@ -110,6 +96,18 @@ def _timestamp(value: object, kind: SparkType, zone: str) -> datetime:
             raise ValueError(f"{value!r} has an offset, which a timestamp_ntz does not have")
         return timestamp
     return (timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+
+
+_READERS: Mapping[str, Callable[[object, SparkType, str], Any]] = {
+    **dict.fromkeys(BITS, _integer),
+    "boolean": lambda value, *_: _of(bool, value, "true or false"),
+    "string": lambda value, *_: _of(str, value, "text"),
+    "binary": lambda value, *_: _of(str, value, "text").encode(),
+    **dict.fromkeys(("float", "double"), _number),
+    "decimal": _decimal,
+    "date": _date,
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), _timestamp),
+}
 
 
 def sql_literal(value: str | int | float | bool) -> str:

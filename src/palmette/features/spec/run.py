@@ -113,10 +113,6 @@ class FeatureBudget(Model):
     """Maximum cost of language models in US dollars; needs models with known prices."""
 
 
-class ModelSettings(Settings):
-    """Settings of model calls."""
-
-
 class PullRequest(Target):
     branch: Text | None = None
     """Default: `features/<feature view>`."""
@@ -152,7 +148,7 @@ class Run(Model):
     """Other models by role: the name of an agent, or `planner`."""
     fallback: tuple[Text, ...] = ()
     """Models to try, in order, when one cannot be reached."""
-    model_settings: ModelSettings = ModelSettings()
+    model_settings: Settings = Settings()
     """Settings of model calls."""
     human: Literal["console", "web", "none"] = "none"
     """Where questions go. `none`: no person is available."""

@@ -187,20 +187,16 @@ class StepWalk:
         if self.order is None:
             self.report("no-unique-order/previous", path, self.table.name)
         checked = self.scope.expression(previous.of, self.columns, f"{path}.of")
-        origins = checked.origins | self.columns.origins_of(previous.by) | self._time_origins()
         kind = self._column_type(checked, previous.of, f"{path}.of")
-        self.put(previous.column, kind, origins, f"{path}.column")
+        self.put(previous.column, kind, checked.origins | self._event_origins(previous.by), f"{path}.column")
 
     def gap(self, gap: fsc_steps.Gap, path: str) -> None:
-        self._by_events("gap", gap, c.DOUBLE, path)
+        if self._events("gap", gap.by, path):
+            self.put(gap.column, c.DOUBLE, self._event_origins(gap.by), f"{path}.column")
 
     def session(self, session: fsc_steps.Session, path: str) -> None:
-        self._by_events("session", session, c.BIGINT, path)
-
-    def _by_events(self, kind: str, step: fsc_steps.Gap | fsc_steps.Session, result: SparkType, path: str) -> None:
-        if self._events(kind, step.by, path):
-            origins = self.columns.origins_of(step.by) | self._time_origins()
-            self.put(step.column, result, origins, f"{path}.column")
+        if self._events("session", session.by, path):
+            self.put(session.column, c.BIGINT, self._event_origins(session.by), f"{path}.column")
 
     def _events(self, kind: str, by: tuple[str, ...], path: str) -> bool:
         for index, name in enumerate(by):
@@ -209,8 +205,8 @@ class StepWalk:
             self.report("not-events/step", path, self.table.name, kind=kind, table_kind=self.table.kind)
         return self.table.kind == "event"
 
-    def _time_origins(self) -> Origins:
-        return self.columns.origins_of(self.times)
+    def _event_origins(self, by: tuple[str, ...] = ()) -> Origins:
+        return self.columns.origins_of([*by, *self.times])
 
     def join(self, join: fsc_steps.Join, field: str) -> None:
         """Adds the joined columns to the walk; reports errors in the join."""
@@ -233,9 +229,9 @@ class StepWalk:
         elif self.order is not None:
             names = {column: name for name, column in [*keys.items(), *taken.items()]}
             self.order = tuple(dict.fromkeys((*self.order, *(names[key] for key in other.keys))))
-        used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of(other.times)
+        used = self._read_origins(keys, other, there)
         if join.at == "event" and other.kind != "dimension":
-            used |= self._time_origins()
+            used |= self._event_origins()
         if join.unmatched == "drop" or join.cardinality == "one_to_many":
             self.rows |= used
         for name, column in taken.items():
@@ -266,11 +262,13 @@ class StepWalk:
             self.report("member-of-states", f"{field}.table", other.name, table_kind=other.kind)
         self._needs_event_time(member, other, field)
         keys = self._keys(member, there, field)
-        used = self.columns.origins_of(keys) | there.origins_of(keys.values()) | there.origins_of(other.times)
-        used |= self.scope.condition(member.where, there, f"{field}.where")
+        used = self._read_origins(keys, other, there) | self.scope.condition(member.where, there, f"{field}.where")
         if member.at == "event":
-            used |= self._time_origins()
+            used |= self._event_origins()
         self.put(member.column, c.BOOLEAN, used, f"{field}.column")
+
+    def _read_origins(self, keys: Mapping[str, str], other: Table, there: ColumnSet) -> Origins:
+        return self.columns.origins_of(keys) | there.origins_of([*keys.values(), *other.times])
 
     def _keys(self, join: fsc_steps.Join | fsc_steps.Member, there: ColumnSet, field: str) -> dict[str, str]:
         keys = fsc_steps.pairs(join.on)

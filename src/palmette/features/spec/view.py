@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -76,15 +77,11 @@ class ViewSource:
 
 def mentions_cutoff(step: Step) -> bool:
     """Whether an expression over the rows of a step names `as_of`."""
-    texts = [text for _, text in expressions_of(step) if not step.member]
-    return any(re.search(rf"\b{AS_OF}\b", text) and AS_OF in _columns(text) for text in texts)
-
-
-def _columns(text: str) -> tuple[str, ...]:
-    try:
-        return parse(text).columns
-    except ExpressionError:
-        return ()
+    for _, text in expressions_of(step) if not step.member else ():
+        with suppress(ExpressionError):
+            if re.search(rf"\b{AS_OF}\b", text) and AS_OF in parse(text).columns:
+                return True
+    return False
 
 
 Computation = Aggregate | Expression | Lookup
