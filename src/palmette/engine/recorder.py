@@ -14,18 +14,9 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from palmette.engine import events as e
 from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.calls import Paid, Pay, Spend
-from palmette.engine.events import (
-    LOST,
-    Asker,
-    BudgetReached,
-    CallAnswered,
-    CallFailed,
-    Event,
-    HumanAnswered,
-    HumanAsked,
-)
 from palmette.engine.human import Human
 from palmette.engine.journal import Journal
 from palmette.engine.setup import Observer, RunBudget
@@ -58,7 +49,7 @@ class Recorder:
         """Digest of the answer to a paid call, by the request's digest; None if unanswered."""
         return self._journal.answer(request)
 
-    def record(self, *events: Event) -> None:
+    def record(self, *events: e.Event) -> None:
         """Writes events, all or none."""
         with self._guard:
             for entry in self._journal.append(*events):
@@ -87,11 +78,11 @@ class Recorder:
         """Journals a reached limit, once, and returns the error to raise."""
         with self._guard:
             if not self.state.over_budget:
-                self.record(BudgetReached(limit=limit))
+                self.record(e.BudgetReached(limit=limit))
             message = f"{message} Raise this limit, or resume: as much may be spent again."
             return RunStopped(message, code="budget-reached")
 
-    def ask(self, human: Human, question: str, by: Asker, actor: str = "") -> str | None:
+    def ask(self, human: Human, question: str, by: e.Asker, actor: str = "") -> str | None:
         """Asks the human while other threads go on; an actor's earlier questions are answered from the journal."""
         with self._guard:
             asking = self._asking.setdefault((actor, question), threading.Lock())
@@ -99,9 +90,9 @@ class Recorder:
             known = self.state.answers.get((actor, question))
             if known is not None:
                 return known
-            self.record(HumanAsked(question=question, by=by, actor=actor))
+            self.record(e.HumanAsked(question=question, by=by, actor=actor))
             answer = human.ask(question)
-            self.record(HumanAnswered(question=question, answer=answer, by=by, actor=actor))
+            self.record(e.HumanAnswered(question=question, answer=answer, by=by, actor=actor))
             return answer
 
     def progress(self, actor: str, message: str) -> None:
@@ -138,7 +129,7 @@ class PaidCallCache:
         for mark in sorted(self.store.objects.glob(f".*{_MARK}")):
             key, asked = mark.name.removeprefix(".").removesuffix(_MARK), mark.read_text(encoding="utf-8")
             if asked and self.recorder.answer(key) is None:  # an incomplete marker: the call had not started
-                self.recorder.record(CallFailed(**json.loads(asked), request=key, code=LOST, seconds=0.0))
+                self.recorder.record(e.CallFailed(**json.loads(asked), request=key, code=e.LOST, seconds=0.0))
             mark.unlink()
 
     def payer(self, actor: str, item: int | None = None) -> Pay:
@@ -176,11 +167,11 @@ class PaidCallCache:
         try:
             paid = make()
         except PalmetteError as error:
-            self.recorder.record(CallFailed(**about, code=error.code, seconds=time.monotonic() - begun))
+            self.recorder.record(e.CallFailed(**about, code=error.code, seconds=time.monotonic() - begun))
             mark.unlink(missing_ok=True)
             raise
         known = {**about, "seconds": time.monotonic() - begun, "answer": self.store.put(paid.answer)}
-        self.recorder.record(CallAnswered(**known, spend=paid.spend, by_person=paid.by_person))
+        self.recorder.record(e.CallAnswered(**known, spend=paid.spend, by_person=paid.by_person))
         mark.unlink(missing_ok=True)
         return paid.answer
 

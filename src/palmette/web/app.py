@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request
-from fastapi import Path as InPath
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CollectorRegistry
@@ -21,9 +20,9 @@ from palmette.engine import answer_question, runs_folder
 from palmette.errors import PalmetteError
 from palmette.llm.secrets import error_json
 from palmette.roots import Roots
-from palmette.web import documents
+from palmette.web import documents, runs
 from palmette.web.models import model_form, pull_request_view, report_page
-from palmette.web.runs import CALLS, RunIndex, difference, files_of, progress_of, run_folder, run_view, stamp_of
+from palmette.web.runs import Folder, Id
 from palmette.web.security import UPLOADS, Guard, is_loopback, new_token
 from palmette.web.work import Endpoints, Workers
 from palmette.web.worker import Job
@@ -32,8 +31,6 @@ STATIC = Path(__file__).parent / "static"
 WATCHED = 0.4  # seconds between two looks at a journal that a page follows
 QUIET = 15.0  # seconds after which a page that follows gets a sign of life
 NOT_FOUND = frozenset({"unknown-run", "unknown-artefact", "no-such-call", "no-such-file", "no-such-question"})
-Id = Annotated[str, InPath(max_length=200)]
-Digest = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
 
 
 class QuestionAnswer(Model):
@@ -72,7 +69,7 @@ def create_app(roots: Sequence[Path], host: str = "127.0.0.1", access: str | Non
     """
     assert access or is_loopback(host), "a page that other machines reach has a token"
     allowed = Roots([*roots, documents.uploads_folder()])
-    index, workers, endpoints, page = RunIndex(), Workers(), Endpoints(), new_token()
+    index, workers, endpoints, page = runs.RunIndex(), Workers(), Endpoints(), new_token()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -106,14 +103,11 @@ def _pages(app: FastAPI, page: str) -> None:
         return {"token": page, "runs": str(runs_folder())}
 
 
-def _reading(app: FastAPI, index: RunIndex, workers: Workers) -> None:
-    @app.get("/api/runs")
-    def runs(state: str = "", environment: str = "", text: str = "", before: str = "") -> dict[str, Any]:
-        return index.page(state, environment, text, before)
-
-    @app.get("/api/questions")
-    def questions() -> list[dict[str, Any]]:
-        return index.waiting()
+def _reading(app: FastAPI, index: runs.RunIndex, workers: Workers) -> None:
+    app.get("/api/runs")(index.page)
+    app.get("/api/questions")(index.waiting)
+    app.get("/api/runs/{id}/value")(runs.files_of)
+    app.get("/api/runs/{id}/difference")(runs.difference)
 
     @app.get("/api/runs/{id}")
     def run(id: Id) -> dict[str, Any]:
@@ -122,40 +116,32 @@ def _reading(app: FastAPI, index: RunIndex, workers: Workers) -> None:
             return {"id": id, "status": "starting"}
         if index.line(id) is None and refused:
             return {"id": id, "status": "refused", "error": refused}
-        return {**run_view(run_folder(id)), "error": refused}
+        return {**runs.run_view(runs.run_folder(id)), "error": refused}
 
     @app.get("/api/runs/{id}/live")
     def live(id: Id) -> StreamingResponse:
         if not workers.is_starting(id) and id not in workers.refused:
-            run_folder(id)
+            runs.run_folder(id)
         return StreamingResponse(_changes(runs_folder() / id, workers), media_type="text/event-stream")
 
     @app.get("/api/runs/{id}/calls")
-    def calls(id: Id) -> dict[str, Any]:
+    def calls(folder: Folder) -> dict[str, Any]:
         """The latest calls of models, without their texts."""
-        found = listed_calls(run_folder(id))
-        return {"earlier": max(0, len(found) - CALLS), "calls": found[-CALLS:]}
+        found = listed_calls(folder)
+        return {"earlier": max(0, len(found) - runs.CALLS), "calls": found[-runs.CALLS :]}
 
     @app.get("/api/runs/{id}/calls/{number}")
-    def call(id: Id, number: int) -> dict[str, Any]:
-        (found,) = chosen(listed_calls(run_folder(id)), number)
-        return call_with_texts(run_folder(id), found)
-
-    @app.get("/api/runs/{id}/value")
-    def value(id: Id, digest: Digest) -> dict[str, str]:
-        return files_of(run_folder(id), digest)
-
-    @app.get("/api/runs/{id}/difference")
-    def differences(id: Id, old: Digest, new: Digest) -> list[dict[str, Any]]:
-        return difference(run_folder(id), old, new)
+    def call(folder: Folder, number: int) -> dict[str, Any]:
+        (found,) = chosen(listed_calls(folder), number)
+        return call_with_texts(folder, found)
 
 
 async def _changes(folder: Path, workers: Workers) -> AsyncIterator[str]:
     """Server-sent events: `change` when the journal has grown, `progress` with what is going on."""
     known, said, quiet = None, None, 0.0
     while True:
-        stamp = (stamp_of(folder)[:4], folder.name in workers.refused, workers.is_starting(folder.name))
-        progress = progress_of(folder)
+        stamp = (runs.stamp_of(folder)[:4], folder.name in workers.refused, workers.is_starting(folder.name))
+        progress = runs.progress_of(folder)
         if stamp != known:
             yield "event: change\ndata: {}\n\n"
         elif progress != said:
@@ -175,25 +161,25 @@ def _working(app: FastAPI, roots: Roots, workers: Workers) -> None:
         return {"id": folder.name}
 
     @app.post("/api/runs/{id}/resume")
-    def resume(id: Id, wanted: Resume) -> dict[str, str]:
-        workers.start(run_folder(id), Job(agreed=wanted.agreed))
-        return {"id": id}
+    def resume(folder: Folder, wanted: Resume) -> dict[str, str]:
+        workers.start(folder, Job(agreed=wanted.agreed))
+        return {"id": folder.name}
 
     @app.post("/api/runs/{id}/stop")
-    def stop(id: Id) -> dict[str, str]:
-        workers.stop(run_folder(id))
-        return {"id": id}
+    def stop(folder: Folder) -> dict[str, str]:
+        workers.stop(folder)
+        return {"id": folder.name}
 
     @app.post("/api/runs/{id}/answers/{question}")
-    def answer(id: Id, question: Id, given: QuestionAnswer) -> dict[str, str]:
-        answer_question(run_folder(id), question, given.answer)
-        return {"id": id}
+    def answer(folder: Folder, question: Id, given: QuestionAnswer) -> dict[str, str]:
+        answer_question(folder, question, given.answer)
+        return {"id": folder.name}
 
 
 def _writing(app: FastAPI, roots: Roots) -> None:
     @app.put("/api/runs/{id}/artefacts/{name}")
-    def edit(id: Id, name: Id, made: Edit) -> dict[str, str]:
-        documents.edit_artefact(run_folder(id), name, made.path, made.text)
+    def edit(folder: Folder, name: Id, made: Edit) -> dict[str, str]:
+        documents.edit_artefact(folder, name, made.path, made.text)
         return {"path": made.path}
 
     @app.get("/api/schemas/{name}")
@@ -231,22 +217,17 @@ def _writing(app: FastAPI, roots: Roots) -> None:
 
 
 def _made(app: FastAPI, endpoints: Endpoints) -> None:
-    @app.get("/api/runs/{id}/pull_request")
-    def pull_request(id: Id) -> dict[str, Any]:
-        return pull_request_view(run_folder(id))
-
-    @app.get("/api/runs/{id}/model")
-    def model(id: Id) -> dict[str, Any]:
-        return model_form(run_folder(id))
+    app.get("/api/runs/{id}/pull_request")(pull_request_view)
+    app.get("/api/runs/{id}/model")(model_form)
 
     @app.post("/api/runs/{id}/model")
-    def predict(id: Id, row: dict[str, JsonValue]) -> Any:
+    def predict(folder: Folder, row: dict[str, JsonValue]) -> Any:
         from palmette.automl.endpoint.delivered import delivered
 
-        return endpoints.predict(delivered(str(run_folder(id))), row)
+        return endpoints.predict(delivered(str(folder)), row)
 
     @app.get("/api/runs/{id}/report")
-    def report(id: Id) -> HTMLResponse:
+    def report(folder: Folder) -> HTMLResponse:
         """The report in an origin of its own, without scripts: it holds names of columns that nobody here chose."""
         policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
-        return HTMLResponse(report_page(run_folder(id)), headers={"Content-Security-Policy": policy})
+        return HTMLResponse(report_page(folder), headers={"Content-Security-Policy": policy})

@@ -6,6 +6,7 @@ from typing import Any
 
 from palmette.engine import RunResult, run_state
 from palmette.errors import RunError
+from palmette.web.runs import Folder
 
 _FILE = re.compile(r"^diff --git a/(?P<old>.+?) b/(?P<path>.+)$", re.M)
 
@@ -15,7 +16,7 @@ def _value(folder: Path, name: str) -> Any:
     return RunResult(folder, run_state(folder), "stopped").value(name)
 
 
-def pull_request_view(folder: Path) -> dict[str, Any]:
+def pull_request_view(folder: Folder) -> dict[str, Any]:
     """Title, branches, description as HTML, and the diff of every file.
 
     The description is rendered without HTML of its own: what a specification holds stays text.
@@ -43,7 +44,7 @@ def _hunks(text: str) -> list[str]:
     return lines[first:]
 
 
-def model_form(folder: Path) -> dict[str, Any]:
+def model_form(folder: Folder) -> dict[str, Any]:
     """The verdict, the leaderboard, and an example row from which the form is made."""
     from palmette.automl.artefacts import Assessment, Comparison
     from palmette.automl.endpoint.delivered import delivered, example_row

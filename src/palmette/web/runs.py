@@ -7,8 +7,10 @@ import re
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from fastapi import Depends, Query
+from fastapi import Path as InPath
 from pydantic import JsonValue
 
 from palmette.cli.costs import costs_json
@@ -91,11 +93,19 @@ class RunIndex:
         return sorted((name for name in names if not before or name < before), reverse=True)
 
 
-def run_folder(id: str) -> Path:
+Id = Annotated[str, InPath(max_length=200)]
+
+
+def run_folder(id: Id) -> Path:
     """The folder of a run; RunError where there is none."""
     if re.fullmatch(r"\w[\w.+-]*", id) and (folder := runs_folder() / id).joinpath(NAME).is_file():
         return folder
     raise RunError(f"There is no run {id!r}.", "The list has all runs.", code="unknown-run")
+
+
+Folder = Annotated[Path, Depends(run_folder)]
+"""The folder of the run that a route names by its `id`."""
+Digest = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
 
 
 def stamp_of(folder: Path) -> tuple[int, ...]:
@@ -173,10 +183,8 @@ def _actor(state: RunState, name: str) -> dict[str, Any]:
     }
 
 
-def files_of(folder: Path, digest: str) -> dict[str, str]:
+def files_of(folder: Folder, digest: Digest) -> dict[str, str]:
     """A stored value as texts by path: its text files, and the rest of it as JSON."""
-    if not re.fullmatch(r"[0-9a-f]{64}", digest):
-        raise RunError(f"{digest[:80]!r} is not a digest.", "Reload the page.", code="broken-object")
     texts: dict[str, str] = {}
 
     def noted(path: str, text: str) -> JsonValue:
@@ -188,7 +196,7 @@ def files_of(folder: Path, digest: str) -> dict[str, str]:
     return {name: text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n…" for name, text in shown.items()}
 
 
-def difference(folder: Path, old: str, new: str) -> list[dict[str, Any]]:
+def difference(folder: Folder, old: Digest, new: Digest) -> list[dict[str, Any]]:
     """How two stored values differ: a unified diff for each file."""
     before, after = files_of(folder, old), files_of(folder, new)
     found = []

@@ -4,9 +4,9 @@ For every output row: take the rows of each source, apply the steps, keep what w
 in the window, aggregate. Shares no code with the script writer. Suitable for small tables only.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cache, cached_property
 from typing import Any
@@ -68,21 +68,13 @@ def _nudged(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> 
             yield Reference(view, frames, as_of).output()
 
 
-@dataclass(frozen=True)
-class VisibleRows:
-    """The rows of a source that are visible at a cut-off, after all steps, with their event times."""
-
-    rows: list[Row]
-    schema: PartialSchema
-    times: Times
-
-    def by(self, names: tuple[str, ...]) -> dict[Key, list[Row]]:
-        index: dict[Key, list[Row]] = {}
-        self.schema.require(names)
-        for row in self.rows:
-            if all(row[name] is not None for name in names):
-                index.setdefault(sort_key(row[name] for name in names), []).append(row)
-        return index
+def indexed(rows: Iterable[Row], names: Collection[str]) -> dict[Key, list[Row]]:
+    """The rows by key, without those where a part of the key is null."""
+    index: dict[Key, list[Row]] = {}
+    for row in rows:
+        if all(row[name] is not None for name in names):
+            index.setdefault(sort_key(row[name] for name in names), []).append(row)
+    return index
 
 
 class ReferenceCache:
@@ -122,7 +114,7 @@ class Reference:
         self.as_of = as_of
         self.zone = ZoneInfo(view.zone)
         self.known = cache(self._visible_rows)
-        self._by = cache(lambda name, cutoff, by: self.known(name, cutoff).by(by))
+        self._by = cache(self._indexed)
         self._compiled = cache(lambda name: self.compiled(view.feature(name)))
         self.inputs = cache(self._inputs)
         self.skipped: dict[str, str] = {}
@@ -173,9 +165,8 @@ class Reference:
                 continue
             known = self.known(source.name, self.as_of)
             known.schema.require(grain)
-            for row in self.within(known.rows, known, window, self.as_of):
-                if all(row[name] is not None for name in grain):
-                    found.setdefault(sort_key(row[name] for name in grain), {name: row[name] for name in grain})
+            for key, rows in indexed(self.within(known.rows, known, window, self.as_of), grain).items():
+                found.setdefault(key, {name: rows[0][name] for name in grain})
         return [{**row, AS_OF: self.as_of} for row in found.values()]
 
     def features(self, base: Row) -> Row:
@@ -249,7 +240,7 @@ class Reference:
 
     def matching(
         self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
-    ) -> tuple[list[Row], VisibleRows]:
+    ) -> tuple[list[Row], StepState]:
         """The rows of the entity that lie in the window and satisfy `where`."""
         known = self.known(computation.source, cutoff)
         by = computation.by or tuple(self.view.grain)
@@ -261,7 +252,7 @@ class Reference:
             rows = [candidate for candidate in rows if condition(candidate) is True]
         return rows, known
 
-    def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
+    def within(self, rows: Iterable[Row], known: StepState, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = self._start(cutoff, window)
         event = known.times.event
         return [row for row in rows if start is None or ((at := event(row)) is not None and at >= start)]
@@ -280,13 +271,18 @@ class Reference:
             flow.column(AS_OF, c.TIMESTAMP, lambda _: flow.cutoff)
         flow.run(source.late)
 
-    def _visible_rows(self, name: str, cutoff: datetime | None) -> VisibleRows:
+    def _indexed(self, name: str, cutoff: datetime | None, by: tuple[str, ...]) -> dict[Key, list[Row]]:
+        known = self.known(name, cutoff)
+        known.schema.require(by)
+        return indexed(known.rows, by)
+
+    def _visible_rows(self, name: str, cutoff: datetime | None) -> StepState:
         """The rows of a source that are visible at the cut-off, after all steps."""
         source = self.view.source(name)
         early = self.shared.early(self.view, source)
         flow = replace(early, rows=self.visible(early.rows, early.times, cutoff), cutoff=cutoff)
         self.run_late(flow, source)
-        return VisibleRows(flow.rows, flow.schema, flow.times)
+        return flow
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         """The rows of a table that were known just before the cut-off."""
@@ -300,8 +296,7 @@ class Reference:
 
         @cache
         def states(cutoff: datetime | None) -> dict[Key, list[Row]]:
-            rows = self.visible([dict(each) for each in frame.rows], times, cutoff)
-            return VisibleRows(rows, PartialSchema(frame.schema), times).by(tuple(on.values()))
+            return indexed(self.visible([dict(each) for each in frame.rows], times, cutoff), on.values())
 
         def value(row: Row, cutoff: datetime | None) -> Any:
             if any(row[here] is None for here in on):

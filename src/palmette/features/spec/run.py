@@ -113,6 +113,10 @@ class FeatureBudget(Model):
     """Maximum cost of language models in US dollars; needs models with known prices."""
 
 
+class ModelSettings(Settings):
+    """Settings of model calls."""
+
+
 class PullRequest(Target):
     branch: Text | None = None
     """Default: `features/<feature view>`."""
@@ -148,7 +152,7 @@ class Run(Model):
     """Other models by role: the name of an agent, or `planner`."""
     fallback: tuple[Text, ...] = ()
     """Models to try, in order, when one cannot be reached."""
-    model_settings: Settings = Settings()
+    model_settings: ModelSettings = ModelSettings()
     """Settings of model calls."""
     human: Literal["console", "web", "none"] = "none"
     """Where questions go. `none`: no person is available."""

@@ -7,18 +7,8 @@ from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from palmette.features.oracle import clock
 from palmette.features.oracle.arithmetic import months_later, shifted
-from palmette.features.oracle.clock import (
-    EPOCH,
-    MICROSECOND,
-    at_wall,
-    last_day,
-    micros,
-    midnight,
-    plus_days,
-    plus_months,
-    wall,
-)
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import format_clock, parse_clock, parse_day
 from palmette.features.oracle.registry import FUNCTIONS, builder, function
@@ -51,7 +41,7 @@ _DAY_PARTS: dict[str, Callable[[date], int]] = {
 DAY_PARTS = {name: part for names, part in _DAY_PARTS.items() for name in names.split()}
 
 
-def clock(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
+def local_time(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
     """Converts an argument of any time type to local time."""
     if item.kind.name == "timestamp_ntz":
         return item
@@ -64,9 +54,9 @@ def date_part(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     if part in DAY_PARTS:
         return lift(INT, [to(arguments[1], DATE, scope.zone)], DAY_PARTS[part])
     if part in ("hour", "hours", "minute", "minutes"):
-        return lift(INT, [clock(arguments[1], scope)], lambda reading: getattr(reading, part.rstrip("s")))
+        return lift(INT, [local_time(arguments[1], scope)], lambda reading: getattr(reading, part.rstrip("s")))
     if part in ("second", "seconds"):
-        kind, item = SparkType("decimal", 8, 6), clock(arguments[1], scope)
+        kind, item = SparkType("decimal", 8, 6), local_time(arguments[1], scope)
         return lift(kind, [item], lambda at: Decimal(at.second * 1_000_000 + at.microsecond).scaleb(-6))
     raise NotCovered(f"the date part {part!r}")
 
@@ -91,8 +81,8 @@ def _moved(at: datetime, unit: str, amount: int, zone: ZoneInfo) -> datetime:
     if unit in _MONTHS:
         return months_later(at, amount * _MONTHS[unit], zone)
     if unit in ("day", "week"):
-        return plus_days(at, amount * (7 if unit == "week" else 1), zone)
-    return at + amount * _MICROSECONDS[unit] * MICROSECOND
+        return clock.plus_days(at, amount * (7 if unit == "week" else 1), zone)
+    return at + amount * _MICROSECONDS[unit] * clock.MICROSECOND
 
 
 @builder("datediff", "date_diff", "timestampdiff")
@@ -107,10 +97,10 @@ def date_diff(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
 
 def _units_between(unit: str, start: datetime, end: datetime, zone: ZoneInfo) -> int:
     """Whole units between two timestamps in local time, rounded towards zero."""
-    one, other = wall(start, zone), wall(end, zone)
+    one, other = clock.wall(start, zone), clock.wall(end, zone)
     if unit in _MONTHS:
         return _towards_zero(_whole_months(one, other), _MONTHS[unit])
-    return _towards_zero((other - one) // MICROSECOND, _MICROSECONDS[unit])
+    return _towards_zero((other - one) // clock.MICROSECOND, _MICROSECONDS[unit])
 
 
 def _towards_zero(amount: int, length: int) -> int:
@@ -125,8 +115,8 @@ def _whole_months(one: datetime, other: datetime) -> int:
     return count + 1 if count < 0 and rest_other > rest_one else count
 
 
-function("add_months", (DATE, INT), DATE)(plus_months)
-function("last_day", (DATE,), DATE)(last_day)
+function("add_months", (DATE, INT), DATE)(clock.plus_months)
+function("last_day", (DATE,), DATE)(clock.last_day)
 
 
 @function("next_day", (DATE, STRING), DATE)
@@ -139,12 +129,12 @@ def next_day(day: date, name: str) -> date:
 
 @function("months_between", (TIMESTAMP, TIMESTAMP, BOOLEAN), DOUBLE, optional=1, zoned=True)
 def months_between(zone: ZoneInfo, end: datetime, start: datetime, rounded: bool = True) -> float:
-    one, other = wall(end, zone), wall(start, zone)
+    one, other = clock.wall(end, zone), clock.wall(start, zone)
     months = (one.year - other.year) * 12 + one.month - other.month
-    ends = one.date() == last_day(one.date()) and other.date() == last_day(other.date())
+    ends = one.date() == clock.last_day(one.date()) and other.date() == clock.last_day(other.date())
     if one.day == other.day or ends:
         return float(months)
-    clocks = (end - midnight(one.date(), zone)) // SECOND - (start - midnight(other.date(), zone)) // SECOND
+    clocks = (end - clock.midnight(one.date(), zone)) // SECOND - (start - clock.midnight(other.date(), zone)) // SECOND
     value = months + ((one.day - other.day) * 86400 + clocks) / (31 * 86400)
     return float(Decimal(repr(value)).quantize(Decimal("1e-8"), ROUND_HALF_UP)) if rounded else value
 
@@ -171,10 +161,10 @@ def date_trunc(zone: ZoneInfo, unit: str, at: datetime) -> datetime | None:
     unit = unit.lower()
     if unit in _MICROSECONDS and unit not in ("day", "week"):
         offset = at.astimezone(zone).utcoffset() or timedelta()
-        return at - (micros(at) + offset // MICROSECOND) % _MICROSECONDS[unit] * MICROSECOND
-    reading = wall(at, zone)
+        return at - (clock.micros(at) + offset // clock.MICROSECOND) % _MICROSECONDS[unit] * clock.MICROSECOND
+    reading = clock.wall(at, zone)
     day = reading.date() if unit in ("day", "dd") else _floor_day(reading.date(), unit)
-    return None if day is None else midnight(day, zone)
+    return None if day is None else clock.midnight(day, zone)
 
 
 def _parsed(target: SparkType, safe: bool, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
@@ -212,16 +202,22 @@ def unix_timestamp(arguments: list[TypedExpression], scope: EvaluationScope) -> 
     if not arguments:
         raise NotCovered("the current time")
     if arguments[0].kind.name != "string":
-        return lift(BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: _towards_zero(micros(at), 10**6))
+        return lift(
+            BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: _towards_zero(clock.micros(at), 10**6)
+        )
     pattern = arguments[1] if len(arguments) > 1 else constant("yyyy-MM-dd HH:mm:ss", STRING)
     return lift(
-        BIGINT, [arguments[0], pattern], lambda value, shape: micros(parse_clock(value, shape, scope.zone)) // 10**6
+        BIGINT,
+        [arguments[0], pattern],
+        lambda value, shape: clock.micros(parse_clock(value, shape, scope.zone)) // 10**6,
     )
 
 
 for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
-    function(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: micros(at) // size)
-    function(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(lambda amount, size=_size: EPOCH + amount * size * MICROSECOND)
+    function(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: clock.micros(at) // size)
+    function(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(
+        lambda amount, size=_size: clock.EPOCH + amount * size * clock.MICROSECOND
+    )
 
 
 @function("make_date", (INT, INT, INT), DATE)
@@ -241,12 +237,12 @@ def make_timestamp(zone: ZoneInfo, *parts: Any) -> datetime:
         raise WouldFail(f"{parts} is not a time") from error
     if not 0 <= seconds <= 60:
         raise WouldFail(f"{seconds} is not a number of seconds")
-    return at_wall(reading + int((seconds * 10**6).to_integral_value(ROUND_FLOOR)) * MICROSECOND, zone)
+    return clock.at_wall(reading + int((seconds * 10**6).to_integral_value(ROUND_FLOOR)) * clock.MICROSECOND, zone)
 
 
 function("from_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
-    lambda at, name: wall(at, ZoneInfo(name)).replace(tzinfo=at.tzinfo)
+    lambda at, name: clock.wall(at, ZoneInfo(name)).replace(tzinfo=at.tzinfo)
 )
 function("to_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
-    lambda at, name: at_wall(at.replace(tzinfo=None), ZoneInfo(name))
+    lambda at, name: clock.at_wall(at.replace(tzinfo=None), ZoneInfo(name))
 )
