@@ -72,10 +72,8 @@ def log_run(folder: Path) -> None:
 
     state, client = run_state(folder), mlflow.MlflowClient()
     experiment = mlflow.set_experiment(os.environ.get(EXPERIMENT) or "palmette").experiment_id
-    store, names = ArtefactStore(folder), ("task", "comparison", "assessment", "delivery")
-    values: dict[str, Any] = {
-        name: store.get(state.artefacts[name].digest) for name in names if name in state.artefacts
-    }
+    store, names, made = ArtefactStore(folder), ("task", "comparison", "assessment", "delivery"), state.digests
+    values: dict[str, Any] = {name: store.get(made[name]) for name in names if name in made}
     header = Topology.model_validate_json(state.header.topology) if state.header else None
     run = _found(client, experiment, {RUN: folder.name}, folder.name, _milliseconds(state.started))
     tags = {"palmette.environment": state.opened.environment if state.opened else ""}

@@ -124,9 +124,8 @@ def _containers() -> InstallationFinding:
     use, places = "isolation that is asked for", [place for place in map(shutil.which, ENGINES) if place]
     if not places:
         return InstallationFinding("containers", "missing", "", use, f"Install {' or '.join(ENGINES)}.")
-    return InstallationFinding(
-        "containers", "ok", f"{', '.join(places)}; for --isolation {Path(places[0]).name}:IMAGE", use
-    )
+    found = f"{', '.join(places)}; for --isolation {Path(places[0]).name}:IMAGE"
+    return InstallationFinding("containers", "ok", found, use)
 
 
 def _lacking(package: str, extra: str) -> Iterator[str]:

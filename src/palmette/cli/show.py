@@ -49,9 +49,8 @@ def steps_of(run: End) -> list[Step]:
             case e.ActorUndone() as event:
                 steps.append(Step(None, event.actor, "gone", note="what it had made outside of the run"))
             case e.CallFailed() as event if event.code == e.LOST:
-                steps.append(
-                    Step(None, "call", "lost", note=f"as {event.role or event.actor}; it may have been paid for")
-                )
+                note = f"as {event.role or event.actor}; it may have been paid for"
+                steps.append(Step(None, "call", "lost", note=note))
             case e.RunEnded() as event:
                 ended = f"{event.status}{f': {event.reason}' if event.reason else ''}"
             case e.RunResumed():
@@ -133,7 +132,10 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
     if run.earlier:
         click.echo(f"{run.earlier} earlier events are left out; all of them: palmette show {summary.id} --all\n")
     rows = [
-        (one.number or "", one.actor, one.outcome, len(one.attempts) or "", _time(one.seconds), first_line(one.note))
+        (
+            *(one.number or "", one.actor, one.outcome, len(one.attempts) or ""),
+            *(duration(one.seconds) if one.seconds else "", first_line(one.note)),
+        )
         for one in steps
     ]
     print_table(("step", "actor", "outcome", "attempts", "time", "note"), rows)
@@ -143,10 +145,6 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
     made = state.artefacts.items()
     places = [(name, one.number, one.by, near(folder / "artefacts" / name)) for name, one in made]
     print_table(("artefact", "version", "made by", "where"), places)
-
-
-def _time(seconds: float) -> str:
-    return duration(seconds) if seconds else ""
 
 
 def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:

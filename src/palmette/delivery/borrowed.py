@@ -120,6 +120,5 @@ def problem(
 ) -> InputError:
     """An InputError about the repository or branches of a run."""
     text = str(value)
-    return InputError(
-        [Mistake(code, f"{text!r}: {message}.", remedy, field=field, value=text, nearest=nearest(text, known))]
-    )
+    hint = nearest(text, known)
+    return InputError([Mistake(code, f"{text!r}: {message}.", remedy, field=field, value=text, nearest=hint)])

@@ -139,9 +139,8 @@ def base_of(git: Git, base: str | None) -> tuple[str, str]:
     if base is None:
         current = git.attempt("symbolic-ref", "--quiet", "--short", "HEAD")
         if current.code != 0:
-            raise problem(
-                "no-base", "no branch is checked out", git.named, "Name the base branch.", field="repository.base"
-            )
+            what = "no branch is checked out"
+            raise problem("no-base", what, git.named, "Name the base branch.", field="repository.base")
         base = current.out.strip()
     for ref in (f"refs/heads/{base}", f"refs/remotes/origin/{base}"):
         found = git.attempt("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")

@@ -76,9 +76,8 @@ class Edits:
         if producer and self._setup.actors[producer].is_measured:
             raise self._refused(name, "is measured", f"Edit what {producer} measures, and resume.")
         verdict = self._verdict(name, producer, digest) if producer else None
-        self._recorder.record(
-            ArtefactEdited(artefact=name, digest=digest, by="person", actor=producer, verdict=verdict)
-        )
+        edit = ArtefactEdited(artefact=name, digest=digest, by="person", actor=producer, verdict=verdict)
+        self._recorder.record(edit)
         self._store.publish(name, digest)
 
     def _refused(self, name: str, why: str, remedy: str) -> RunError:

@@ -165,11 +165,8 @@ class Invoker:
             if outcome.output:
                 refused[outcome.output] = outcome.verdict
                 task = task._replace(last=outcome.output)
-            past.append(
-                PastAttempt(
-                    number=len(past) + 1, reason=outcome.reason, fix=outcome.fix, violations=outcome.verdict.violations
-                )
-            )
+            found = outcome.verdict.violations
+            past.append(PastAttempt(number=len(past) + 1, reason=outcome.reason, fix=outcome.fix, violations=found))
         return outcome
 
     def _record_attempt(self, task: _Task, number: int, outcome: _Outcome, seconds: float) -> None:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -129,9 +128,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

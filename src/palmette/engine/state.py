@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from palmette.engine import events as e
 from palmette.engine.actor import Measurement, PastAttempt, Verdict, Violation
@@ -146,28 +146,24 @@ def _apply(state: RunState, event: e.Event, at: float) -> RunState:  # noqa: C90
         case e.DecisionRefused():
             return replace(_step(state), route=(), refusals=(*state.refusals, event.reason))
         case e.InvocationStarted():
-            actor = state.actor(event.actor)
-            count = actor.invocations + 1
-            actor = replace(actor, status="running", inputs=event.inputs, refused=None, invocations=count)
-            return _update(state, event.actor, actor)
+            count = state.actor(event.actor).invocations + 1
+            return _changed(state, event.actor, status="running", inputs=event.inputs, refused=None, invocations=count)
         case e.AttemptFailed():
             return _attempt_failed(state, event)
         case e.AttemptSucceeded():
             actor = state.actor(event.actor)
-            actor = replace(actor, done={**actor.done, event.key: event}, seconds=actor.seconds + event.seconds)
-            return _attempted(_update(state, event.actor, actor), int(not event.item))
+            done, seconds = {**actor.done, event.key: event}, actor.seconds + event.seconds
+            return _attempted(_changed(state, event.actor, done=done, seconds=seconds), int(not event.item))
         case e.ActorSucceeded():
             return _succeeded(state, event)
         case e.ActorFailed():
-            actor = replace(state.actor(event.actor), status="failed", failure=event)
-            state = _carried_out(_update(state, event.actor, actor), event.actor)
+            state = _carried_out(_changed(state, event.actor, status="failed", failure=event), event.actor)
             return replace(state, position=event.actor, route=())
         case e.ActorReused():
-            actor = state.actor(event.actor)
-            return _arrived(_update(state, event.actor, replace(actor, reuses=actor.reuses + 1)), event.actor)
+            count = state.actor(event.actor).reuses + 1
+            return _arrived(_changed(state, event.actor, reuses=count), event.actor)
         case e.ActorUndone():
-            actor = replace(state.actor(event.actor), key="", done={})
-            return replace(_update(state, event.actor, actor), route=())
+            return replace(_changed(state, event.actor, key="", done={}), route=())
         case e.HumanAnswered():
             if event.by == "planner":
                 return replace(state, answer=event)
@@ -191,7 +187,7 @@ def _decided(state: RunState, event: e.Decided) -> RunState:
         output = state.output_of(order.actor)
         sent_back = {SentBack(order.actor, found.code, found.subject, output) for found in order.evidence}
         state = replace(
-            _update(state, order.actor, replace(state.actor(order.actor), done={})),
+            _changed(state, order.actor, done={}),
             answer=None,
             sent_back=state.sent_back | sent_back,
             pending={**state.pending, order.actor: order},
@@ -219,40 +215,37 @@ def _edited(state: RunState, event: e.ArtefactEdited) -> RunState:
     if event.by == "environment":
         state = replace(state, supplied={**state.supplied, event.artefact: event.digest})
     if event.verdict:
-        state = _update(state, event.actor, replace(state.actor(event.actor), verdict=event.verdict))
+        state = _changed(state, event.actor, verdict=event.verdict)
     return state
 
 
 def _attempt_failed(state: RunState, event: e.AttemptFailed) -> RunState:
     actor = state.actor(event.actor)
     past = PastAttempt(number=len(actor.attempts) + 1, reason=event.reason, fix=event.fix, violations=event.violations)
-    actor = replace(
-        actor,
+    state = _changed(
+        state,
+        event.actor,
         attempts=(*actor.attempts, past),
         measurements=event.measurements or actor.measurements,
         refused=event.output or actor.refused,
         seconds=actor.seconds + event.seconds,
     )
-    return _attempted(_update(state, event.actor, actor))
+    return _attempted(state)
 
 
 def _succeeded(state: RunState, event: e.ActorSucceeded) -> RunState:
     old = state.artefacts.get(event.artefact)
     if old is None or old.digest != event.output:
-        number = old.number + 1 if old else 1
-        state = replace(
-            state, artefacts={**state.artefacts, event.artefact: Version(event.output, number, event.actor)}
-        )
-    actor = replace(
-        state.actor(event.actor),
-        status="succeeded",
-        key=event.key,
-        inputs=event.inputs,
-        verdict=event.verdict,
-        measurements=event.verdict.measurements,
-        failure=None,
-    )
-    return _arrived(_carried_out(_update(state, event.actor, actor), event.actor), event.actor)
+        version = Version(event.output, old.number + 1 if old else 1, event.actor)
+        state = replace(state, artefacts={**state.artefacts, event.artefact: version})
+    found = {
+        "key": event.key,
+        "inputs": event.inputs,
+        "verdict": event.verdict,
+        "measurements": event.verdict.measurements,
+    }
+    state = _changed(state, event.actor, status="succeeded", failure=None, **found)
+    return _arrived(_carried_out(state, event.actor), event.actor)
 
 
 def _arrived(state: RunState, actor: str) -> RunState:
@@ -280,5 +273,6 @@ def _paid(state: RunState, event: e.CallAnswered) -> RunState:
     )
 
 
-def _update(state: RunState, name: str, actor: ActorState) -> RunState:
-    return replace(state, actors={**state.actors, name: actor})
+def _changed(state: RunState, name: str, **changes: Any) -> RunState:
+    """The state with these changes of an actor's."""
+    return replace(state, actors={**state.actors, name: replace(state.actor(name), **changes)})

@@ -33,9 +33,7 @@ class Wiring:
                 self._wire(name, actors[name].Input, known)
         self.order = self._production_order()
         """All actors, producers before consumers."""
-        self.lineage = {
-            name: tuple(other for other in self.needed([name]) if other != name) for name in topology.actors
-        }
+        self.lineage = {name: tuple(one for one in self.needed([name]) if one != name) for name in topology.actors}
         """By actor: everyone whose output reaches it, most upstream first."""
         self.upstream = {
             name: tuple(other for other in lineage if name not in self.lineage[other])

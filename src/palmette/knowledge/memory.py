@@ -156,30 +156,25 @@ def remembered(folder: Path) -> RunMemory:
     """What a finished run leaves."""
     store, entries = ArtefactStore(folder), read_journal(folder)
     state = fold(entries)
-    values: dict[str, Any] = {
-        name: store.get(state.artefacts[name].digest)
-        for name in ("task", "profile", "comparison", "plans", "choice", "assessment")
-        if name in state.artefacts
-    }
+    names, made = ("task", "profile", "comparison", "plans", "choice", "assessment"), state.digests
+    values: dict[str, Any] = {name: store.get(made[name]) for name in names if name in made}
     task, profile, scores = values.get("task") or {}, values.get("profile") or {}, values.get("assessment") or {}
     board = (values.get("comparison") or {}).get("leaderboard") or ()
     rows = [one for one in board if one.get("candidate") and not one["candidate"].get("features")]
-    names = [str(one.get("name")) for one in profile.get("columns") or () if isinstance(one, dict)]
+    columns = [str(one.get("name")) for one in profile.get("columns") or () if isinstance(one, dict)]
     return RunMemory(
         run=folder.name,
         ended=datetime.now(UTC),
         environment=state.opened.environment if state.opened else "",
         problem=str((profile.get("split") or {}).get("problem") or task.get("problem") or ""),
         metric=next((one["metric"] for one in scores.get("scores") or ()), ""),
-        limits=tuple(
-            f"{one['quantity']} {one['comparison']} {one['value']:g}" for one in task.get("constraints") or ()
-        ),
+        limits=tuple("{quantity} {comparison} {value:g}".format_map(one) for one in task.get("constraints") or ()),
         prefer=tuple(task.get("prefer") or ()),
         budget=float(task.get("budget") or 0),
         figures=profile.get("meta") or {},
         plans=tuple(_plans(values)),
         candidates=tuple(_remembered(one) for one in sorted(rows, key=lambda one: -one["error_reduction"])[:20]),
-        mended=mended_in(entries, names),
+        mended=mended_in(entries, columns),
     )
 
 

@@ -121,9 +121,8 @@ class Answerer:
             return Paid(safe.model_dump(mode="json"), reply.spend(price), reply.by_person)
         if len(errors) == 1:
             raise errors[0]
-        raise ModelError(
-            " ".join(error.message for error in errors), errors[0].remedy, code=errors[0].code
-        ) from errors[-1]
+        message = " ".join(error.message for error in errors)
+        raise ModelError(message, errors[0].remedy, code=errors[0].code) from errors[-1]
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,11 @@ def _watch(client: httpx2.AsyncClient) -> httpx2.AsyncClient:
     return client
 
 
-async def _take(response: httpx2.Response) -> None:
+async def _take(answer: httpx2.Response) -> None:
     """Counts the bytes of a response while it is read."""
-    sent = httpx2.Response(
-        response.status_code, headers=response.headers, stream=response.stream, request=response.request
-    )
-    response.stream = _Counted(sent)
-    response.headers.pop("Content-Encoding", None)  # the limit applies to the decompressed body
+    sent = httpx2.Response(answer.status_code, headers=answer.headers, stream=answer.stream, request=answer.request)
+    answer.stream = _Counted(sent)
+    answer.headers.pop("Content-Encoding", None)  # the limit applies to the decompressed body
 
 
 class _Counted(httpx2.AsyncByteStream):

@@ -67,9 +67,8 @@ def read_cassette(path: Path) -> Cassette:
     except ValidationError as error:
         detail = error.errors()[0]
         field = ".".join(map(str, detail["loc"]))
-        raise InputError(
-            [Mistake("bad-cassette", f"{detail['msg']}.", "Record it again.", str(path), field=field)]
-        ) from error
+        found = Mistake("bad-cassette", f"{detail['msg']}.", "Record it again.", str(path), field=field)
+        raise InputError([found]) from error
 
 
 class Replay:

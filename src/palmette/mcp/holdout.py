@@ -80,9 +80,7 @@ class ScoredHoldOut:
         try:
             value, spread = score(self.metric, self._truth, made), interval(self.metric, self._truth, made)
         except ValueError as error:
-            raise UserError(
-                f"{submission.name!r} cannot be scored: {error}.", "Correct it.", code="bad-submission"
-            ) from error
+            raise _bad(f"{submission.name!r} cannot be scored: {error}.") from error
         found = HoldOutScore(
             metric=self.metric.name,
             score=value,
@@ -115,7 +113,7 @@ class ScoredHoldOut:
 
 
 def _bad(message: str) -> UserError:
-    return UserError(message, "Correct the submission; it was not counted.", code="bad-submission")
+    return UserError(message, "Correct the file; no submission was counted.", code="bad-submission")
 
 
 def _column(frame: pd.DataFrame, name: str, metric: Metric | None) -> Any:
@@ -127,9 +125,7 @@ def _column(frame: pd.DataFrame, name: str, metric: Metric | None) -> Any:
     try:
         numbers = pd.to_numeric(frame[name])
     except (ValueError, TypeError) as error:
-        raise UserError(
-            f"Column {name!r} has a cell that is not a number: {error}.", "Correct it.", code="bad-submission"
-        ) from error
+        raise _bad(f"Column {name!r} has a cell that is not a number: {error}.") from error
     if numbers.isna().any():
-        raise UserError(f"Column {name!r} has empty cells.", "Fill them.", code="bad-submission")
+        raise _bad(f"Column {name!r} has empty cells.")
     return numbers.to_numpy(float)

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from palmette import engine
 from palmette.documents import Model, read_document
+from palmette.engine import events as e
 from palmette.engine.journal import read_end
 from palmette.errors import PalmetteError, UserError
 from palmette.features.build_plan import BuildPlan, build_plan
@@ -34,6 +35,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 LAST = 500  # events that a resource shows
 Text = Annotated[str, Field(min_length=1)]
+Specification = Annotated[str, Field(description="Path of the feature specification (FSC).")]
+DataFrames = Annotated[str, Field(description="Path of the data frame registry (DFR).")]
 
 
 class FeatureCheck(Model):
@@ -79,8 +82,8 @@ class _Tools:
         self,
         context: Context[Any, Any],
         script: Annotated[str, Field(description="Path of the PySpark script.")],
-        fsc: Annotated[str, Field(description="Path of the feature specification (FSC).")],
-        dfr: Annotated[str, Field(description="Path of the data frame registry (DFR).")],
+        fsc: Specification,
+        dfr: DataFrames,
         entry: Annotated[str, Field(description="The function that builds the features; found if left out.")] = "",
         quick: Annotated[bool, Field(description="Only static rules and the plan, without running on rows.")] = False,
     ) -> FeatureCheck:
@@ -102,8 +105,8 @@ class _Tools:
 
     def expected_rows(
         self,
-        fsc: Annotated[str, Field(description="Path of the feature specification (FSC).")],
-        dfr: Annotated[str, Field(description="Path of the data frame registry (DFR).")],
+        fsc: Specification,
+        dfr: DataFrames,
         given: Annotated[
             dict[str, list[dict[str, JsonValue]]],
             Field(description="Rows by table name; columns that are left out are null, such tables are empty."),
@@ -182,15 +185,11 @@ class _Tools:
         root = self._roots.path(str(path.parent / run.repository.path))
         return read_conventions(root, run, view).model_dump_json(indent=2)
 
-    def _run(
-        self, name: str, arguments: dict[str, JsonValue], label: str, context: Context[Any, Any]
-    ) -> dict[str, Any]:
+    def _run(self, name: str, arguments: dict[str, JsonValue], what: str, context: Context[Any, Any]) -> dict[str, Any]:
         from palmette.cli.summary import summary_of
 
-        human = _ClientHuman(context)
-        return summary_of(
-            engine.run_environment(name, arguments, engine.new_run_folder(label), _Progress(context), human)
-        )
+        folder, human = engine.new_run_folder(what), _ClientHuman(context)
+        return summary_of(engine.run_environment(name, arguments, folder, _Progress(context), human))
 
 
 class _Reply(BaseModel):
@@ -231,10 +230,9 @@ class _Progress(engine.Observer):
         self.say(about)
 
     def event(self, entry: engine.Entry) -> None:
-        if isinstance(
-            entry.event, engine.events.InvocationStarted | engine.events.ActorSucceeded | engine.events.ActorFailed
-        ):
-            self.say(f"{entry.event.actor}: {entry.event.kind.replace('_', ' ')}")
+        match entry.event:
+            case e.InvocationStarted() | e.ActorSucceeded() | e.ActorFailed() as event:
+                self.say(f"{event.actor}: {event.kind.replace('_', ' ')}")
 
     def progress(self, actor: str, message: str) -> None:
         self.say(f"{actor}: {message}")

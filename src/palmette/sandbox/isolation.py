@@ -83,10 +83,8 @@ class Bubblewrap:
             *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"),
             *("--chdir", str(command.cwd), "--", *command.argv),
         )
-        forbidden = filter_of(rules(own_files=True, own_network=True, shared=access.shared))
-        return Walls(
-            argv, command.env, seccomp=forbidden, seccomp_option="--seccomp", spare_processes=2, private=PRIVATE
-        )
+        denied = filter_of(rules(own_files=True, own_network=True, shared=access.shared))
+        return Walls(argv, command.env, seccomp=denied, seccomp_option="--seccomp", spare_processes=2, private=PRIVATE)
 
 
 def _mount(path: Path, writable: bool) -> tuple[str, str, str]:

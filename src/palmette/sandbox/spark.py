@@ -200,9 +200,8 @@ class WarmSpark:
 def _command(master: str, memory: str, given: Mapping[str, str], java: str) -> list[str]:
     found = importlib.util.find_spec("pyspark")
     if found is None or found.origin is None:
-        raise MachineError(
-            "The package pyspark is not installed.", "Run `pip install 'palmette[spark]'`.", code="no-pyspark"
-        )
+        remedy = "Run `pip install 'palmette[spark]'`."
+        raise MachineError("The package pyspark is not installed.", remedy, code="no-pyspark")
     settings = {
         **_SERVER,
         "spark.connect.grpc.binding.address": "127.0.0.1",

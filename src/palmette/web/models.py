@@ -29,9 +29,8 @@ def pull_request_view(folder: Folder) -> dict[str, Any]:
     patch = made["patch"]["text"]
     places = [*_FILE.finditer(patch)]
     ends = [*(one.start() for one in places[1:]), len(patch)]
-    files = [
-        {"path": one["path"], "lines": _hunks(patch[one.end() : end])} for one, end in zip(places, ends, strict=True)
-    ]
+    parts = zip(places, ends, strict=True)
+    files = [{"path": one["path"], "lines": _hunks(patch[one.end() : end])} for one, end in parts]
     subject = re.search(r"^Subject: (?:\[PATCH[^\]]*\] )?(.+)$", patch, re.M)
     names = ("branch", "base", "url", "repository", "pushed_to")
     title = subject[1] if subject else made["branch"].rpartition("/")[2]

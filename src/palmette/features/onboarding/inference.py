@@ -319,10 +319,8 @@ def _closed_values(column: TableColumn) -> tuple[str, ...]:
     if len(column.values) - column.nulls < 20 * column.distinct:
         return ()
     values = sorted(value for value in column.values.unique().to_pylist() if value is not None)
-    is_code = not re.search(_PERSONAL_NAMES, column.name.lower()) and all(
-        re.fullmatch(r"[\w .+-]+", one) for one in values
-    )
-    return tuple(values) if is_code else ()
+    is_personal = re.search(_PERSONAL_NAMES, column.name.lower())
+    return tuple(values) if not is_personal and all(re.fullmatch(r"[\w .+-]+", one) for one in values) else ()
 
 
 def _length(column: TableColumn) -> int | None:

@@ -46,14 +46,10 @@ def binary(symbol: Operator, left: TypedExpression, right: TypedExpression, zone
 
 def negated(item: TypedExpression, zone: ZoneInfo) -> TypedExpression:
     kind = item.kind
-    if kind.name == "interval":
-        return lift(kind, [item], lambda value: -value, literal=True)
     if kind.is_integer:
         return lift(kind, [item], lambda value: in_range(-value, kind), literal=True)
-    if kind.is_numeric:
-        return lift(
-            kind, [item], lambda value: value.copy_negate() if isinstance(value, Decimal) else -value, literal=True
-        )
+    if kind.is_numeric or kind.name == "interval":
+        return lift(kind, [item], Decimal.copy_negate if kind.name == "decimal" else operator.neg, literal=True)
     return negated(to(item, c.DOUBLE, zone), zone)
 
 
@@ -122,9 +118,8 @@ def _temporal(symbol: str, left: TypedExpression, right: TypedExpression, zone: 
         case ("date", "interval") if right.literal and right.value() % timedelta(days=1) == timedelta(0):
             return _lifted(c.DATE, left, right, lambda day, length: shifted(day, sign * length.days))
         case ("date", "interval"):
-            return _lifted(
-                c.TIMESTAMP, to(left, c.TIMESTAMP, zone), right, lambda at, length: plus(at, sign * length, zone)
-            )
+            start = to(left, c.TIMESTAMP, zone)
+            return _lifted(c.TIMESTAMP, start, right, lambda at, length: plus(at, sign * length, zone))
         case ("timestamp", "interval"):
             return _lifted(left.kind, left, right, lambda at, length: plus(at, sign * length, zone))
         case ("timestamp_ntz", "interval"):

@@ -71,9 +71,7 @@ def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> t
     found = _differences(compare, expected, actual, limit)
     if not found or not (others := expected.nudged()):
         return found
-    compare.others = {
-        id(row): rows for row, *rows in zip(expected.rows, *(other.rows for other in others), strict=True)
-    }
+    compare.others = {id(row): rows for row, *rows in zip(expected.rows, *(one.rows for one in others), strict=True)}
     return _differences(compare, expected, actual, limit)
 
 
@@ -134,9 +132,7 @@ class _Comparison:
         orders: Iterable[Sequence[Any]] = permutations(actual)
         if len(expected) > MANY:
             expected, orders = self.in_order(expected), [self.in_order(actual)]
-        ways = (
-            [each for pair in zip(expected, order, strict=True) for each in self.row(key, *pair)] for order in orders
-        )
+        ways = ([one for pair in zip(expected, order, strict=True) for one in self.row(key, *pair)] for order in orders)
         return min(ways, key=len)
 
     def in_order(self, rows: list[Any]) -> list[Any]:

@@ -90,10 +90,8 @@ class ReferenceCache:
         place = (id(source.table), id(source.early), id(view.tables), id(view.zone))
         if place not in self._early:
             frame = self.frames[source.table.name]
-            rows = [dict(row) for row in frame.rows]
-            flow = StepState(
-                source.table, rows, PartialSchema(frame.schema), ZoneInfo(view.zone), self.frames, view.tables
-            )
+            rows, schema = [dict(row) for row in frame.rows], PartialSchema(frame.schema)
+            flow = StepState(source.table, rows, schema, ZoneInfo(view.zone), self.frames, view.tables)
             flow.run(source.early)
             self._early[place] = (view, source, flow)
         return self._early[place][2]

@@ -20,7 +20,7 @@ from palmette.features.oracle.typed import PartialSchema, TypedExpression, commo
 from palmette.features.spec import fsc_steps
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc_steps import pairs
+from palmette.features.spec.fsc_steps import Gap, Previous, Session, pairs
 from palmette.features.spec.literals import literal_type
 from palmette.features.spec.values import SparkType
 
@@ -171,23 +171,21 @@ class StepState:
 
         return [sorted(group, key=place) for group in groups.values()]
 
-    def _look_back(
-        self, by: Sequence[str], column: str, kind: SparkType, values: Callable[[list[Row]], list[Any]]
-    ) -> None:
+    def _look_back(self, rule: Previous | Gap | Session, kind: SparkType, make: Callable[[list[Row]], list[Any]]) -> None:
         """Adds a column that is computed from the entity's rows in order."""
         found: dict[int, Any] = {}
-        for history in self._histories(by):
-            found.update(zip(history, values([self.rows[i] for i in history]), strict=True))
-        self.rows = [{**row, column: found[i]} for i, row in enumerate(self.rows)]
-        self.schema = self.schema.with_columns({column: kind})
+        for history in self._histories(rule.by):
+            found.update(zip(history, make([self.rows[i] for i in history]), strict=True))
+        self.rows = [{**row, rule.column: found[i]} for i, row in enumerate(self.rows)]
+        self.schema = self.schema.with_columns({rule.column: kind})
 
-    def previous(self, rule: fsc_steps.Previous) -> None:
+    def previous(self, rule: Previous) -> None:
         of = compile_row(rule.of, self.schema, self.zone)
 
         def values(rows: list[Row]) -> list[Any]:
             return [of.run(rows[i - rule.offset]) if i >= rule.offset else None for i in range(len(rows))]
 
-        self._look_back(rule.by, rule.column, of.kind, values)
+        self._look_back(rule, of.kind, values)
 
     def _elapsed(self, rows: list[Row]) -> list[int | None]:
         """Microseconds since the previous event."""
@@ -197,15 +195,15 @@ class StepState:
             gaps.append((other - one) // MICROSECOND if one is not None and other is not None else None)
         return gaps[: len(rows)]
 
-    def gap(self, rule: fsc_steps.Gap) -> None:
+    def gap(self, rule: Gap) -> None:
         size = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}[rule.unit] * 1_000_000
 
         def lengths(rows: list[Row]) -> list[float | None]:
             return [None if gap is None else gap / size for gap in self._elapsed(rows)]
 
-        self._look_back(rule.by, rule.column, c.DOUBLE, lengths)
+        self._look_back(rule, c.DOUBLE, lengths)
 
-    def session(self, rule: fsc_steps.Session) -> None:
+    def session(self, rule: Session) -> None:
         timeout = rule.timeout.timedelta // MICROSECOND
 
         def numbers(rows: list[Row]) -> list[int]:
@@ -215,7 +213,7 @@ class StepState:
                 found.append(number)
             return found
 
-        self._look_back(rule.by, rule.column, c.BIGINT, numbers)
+        self._look_back(rule, c.BIGINT, numbers)
 
 
 def literal(value: Any) -> TypedExpression:

@@ -144,9 +144,7 @@ def unify(items: list[TypedExpression], zone: ZoneInfo) -> tuple[SparkType, list
     return kind, [to(item, kind, zone) for item in items]
 
 
-def choose(
-    conditions: list[Callable[[Any], Any]], results: list[TypedExpression], scope: EvaluationScope
-) -> TypedExpression:
+def choose(conditions: list[Run], results: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """Evaluates to the result of the first true condition; the last result is the default."""
     kind, items = unify(results, scope.zone)
 

@@ -42,12 +42,10 @@ def results() -> dict[str, SparkType]:
 
 def result_of(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
     """The result type of a call, given the types of its arguments; None if unknown."""
-    return _by_arguments(name, kinds, arguments) or results().get(name)
+    return _by_types(name, kinds, arguments) or results().get(name)
 
 
-def _by_arguments(
-    name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]
-) -> SparkType | None:
+def _by_types(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
     """The result type of a function that depends on the types of its arguments."""
     first, second = (*kinds, None, None)[:2]
     if name in _lists()["operators"]:

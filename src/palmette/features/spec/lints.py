@@ -14,7 +14,7 @@ from palmette.features.spec.fsc import FeatureSpec, UnitTest
 from palmette.features.spec.literals import lint_value
 from palmette.features.spec.run import CutoffInterval, Repository, Run
 from palmette.features.spec.scope import ResolutionScope
-from palmette.features.spec.values import SparkType
+from palmette.features.spec.view import Schema
 from palmette.problems import Reporter
 
 TIME_FIELDS = ("event_time", "available_time", "valid_from", "valid_to")
@@ -214,9 +214,7 @@ def _cutoff(interval: CutoffInterval, spec: FeatureSpec, report: Reporter) -> No
             report("not-midnight/interval", f"interval.{name}", timestamp.isoformat(), **facts)
 
 
-def lint_tests(
-    scope: ResolutionScope, output: Mapping[str, SparkType], tables: Sequence[str], hidden: Collection[str] = ()
-) -> None:
+def lint_tests(scope: ResolutionScope, output: Schema, tables: Sequence[str], hidden: Collection[str] = ()) -> None:
     """Reports every error in the tests of the specification.
 
     Args:
@@ -240,9 +238,7 @@ def lint_tests(
             _row(row, output, "the output", f"{field}.expect[{place}]", scope)
 
 
-def _row(
-    row: Mapping[str, object], schema: Mapping[str, SparkType], where: str, field: str, scope: ResolutionScope
-) -> None:
+def _row(row: Mapping[str, object], schema: Schema, where: str, field: str, scope: ResolutionScope) -> None:
     for name, value in row.items():
         if name in schema:
             lint_value(value, schema[name], name, f"{field}.{name}", scope.report, scope.zone)

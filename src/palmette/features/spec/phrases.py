@@ -70,11 +70,9 @@ def length(window: Window) -> str:
 def _phrase(aggregate: Aggregate) -> str:
     weight = _RECENCY.format(half_life=aggregate.half_life) if aggregate.half_life else aggregate.weight
     kind = ("distinct " if aggregate.distinct else "") + str(aggregate.of)
-    phrases = {**_PHRASES, **(_VALUED if aggregate.of else {}), **(_RANKED if aggregate.rank_by else {})}
+    texts = {**_PHRASES, **(_VALUED if aggregate.of else {}), **(_RANKED if aggregate.rank_by else {})}
     percent = f"{(aggregate.p or 0) * 100:g}"
-    return phrases[aggregate.function].format(
-        of=kind, p=percent, k=aggregate.k, weight=weight, rank_by=aggregate.rank_by
-    )
+    return texts[aggregate.function].format(of=kind, p=percent, k=aggregate.k, weight=weight, rank_by=aggregate.rank_by)
 
 
 def key_pairs(on: Mapping[str, str] | tuple[str, ...]) -> list[str]:

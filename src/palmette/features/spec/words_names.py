@@ -11,9 +11,7 @@ from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import ResolvedSource, Sources
 from palmette.features.spec.values import SparkType
 
-_ARTICLES = frozenset(
-    ["the", "a", "an", "this", "that", "each", "every", "all", "any", "their", "his", "her", "its", "own"]
-)
+_ARTICLES = ("the", "a", "an", "this", "that", "each", "every", "all", "any", "their", "his", "her", "its", "own")
 _AFFIXES = frozenset(["id", "name", "at", "on", "time", "date", "type", "code", "ts", "key", "value"])
 
 
@@ -169,9 +167,8 @@ class WordsContext:
     def column_anywhere(self, phrase: str) -> ColumnOf:
         """The column that `redemption amount` names, or the only column with that name in any source."""
         words = phrase.split()
-        declared = [
-            one for one in self.all_sources() if one.view.name in {spec.name for spec in self.scope.spec.sources}
-        ]
+        named = {spec.name for spec in self.scope.spec.sources}
+        declared = [one for one in self.all_sources() if one.view.name in named]
         hits = [ColumnOf(one, name) for one in declared for name in one.columns.types if tokens(name) == tokens(phrase)]
         for cut in range(1, len(words)):
             source = self.source_or_none(" ".join(words[:cut]))

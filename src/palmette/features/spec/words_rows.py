@@ -109,7 +109,7 @@ def _bare(phrase: str, source: ResolvedSource) -> str:
     negated = bool(re.match(r"not\s+", rest, re.I))
     rest = re.sub(r"^not\s+", "", rest, flags=re.I)
     words = rest.split()
-    beside: list[str] = []
+    beside, equals = list[str](), "!=" if negated else "="
     for cut in range(len(words) - 1, 0, -1):
         try:
             column = column_of(" ".join(words[:cut]), source).name
@@ -117,12 +117,10 @@ def _bare(phrase: str, source: ResolvedSource) -> str:
             continue
         value = " ".join(words[cut:])
         if source.columns.values.get(column) or _NUMBER.match(value) or re.match(r"^(['\"]).*\1$", value):
-            return f"{quoted(column)} {'!=' if negated else '='} {_value(value, column, source)}"
+            return f"{quoted(column)} {equals} {_value(value, column, source)}"
         if source.columns.types[column].name == "string":
             beside.append(f"{column} is {'not ' if negated else ''}{value}")
-    options = [
-        f"{quoted(name)} {'!=' if negated else '='} {sql_literal(value)}" for name, value in values_of(rest, source)
-    ]
+    options = [f"{quoted(name)} {equals} {sql_literal(value)}" for name, value in values_of(rest, source)]
     options += [f"NOT {quoted(name)}" if negated else quoted(name) for name in flags_of(rest, source)]
     if len(options) == 1:
         return options[0]

@@ -105,9 +105,8 @@ class HuggingFace(Source):
         for name in wanted:
             path = folder / name
             if not path.resolve().is_relative_to(folder.resolve()):
-                raise UserError(
-                    f"{record.place!r} lists the path {name!r}.", "Choose another entry.", code="unsafe-path"
-                )
+                message = f"{record.place!r} lists the path {name!r}."
+                raise UserError(message, "Choose another entry.", code="unsafe-path")
             path.parent.mkdir(parents=True, exist_ok=True)
             download(self.name, f"{base}/{quote(name)}", path, MOST_BYTES, self.headers)
 
@@ -153,13 +152,11 @@ class Kaggle(Source):
                 return
 
     def _entry(self, one: dict[str, Any], kind: RecordKind) -> Record:
-        size = number(one.get("totalBytes"))
+        size, place = number(one.get("totalBytes")), "datasets" if kind == "dataset" else "code"
         return self.record(
             *(kind, one["ref"], one.get("title")),
             text=one.get("subtitle") or one.get("description") or one.get("title"),
-            url=str(
-                one.get("url") or f"https://www.kaggle.com/{'datasets' if kind == 'dataset' else 'code'}/{one['ref']}"
-            ),
+            url=str(one.get("url") or f"https://www.kaggle.com/{place}/{one['ref']}"),
             authors=[one["author"]] if one.get("author") else (),
             year=number(str(one.get("lastUpdated") or one.get("lastRunTime") or "")[:4]),
             licence=one.get("licenseName"),
@@ -173,10 +170,5 @@ class Kaggle(Source):
             blob = self.json("kernels/pull", {"userName": user, "kernelSlug": slug}).get("blob") or {}
             (folder / "notebook.ipynb").write_text(str(blob.get("source", "")), "utf-8")
             return
-        download(
-            self.name,
-            f"{self.url}/datasets/download/{quote(record.id)}",
-            folder / file_name(record, ".zip"),
-            MOST_BYTES,
-            self.headers,
-        )
+        address, path = f"{self.url}/datasets/download/{quote(record.id)}", folder / file_name(record, ".zip")
+        download(self.name, address, path, MOST_BYTES, self.headers)

@@ -87,10 +87,8 @@ def _made_by_pattern(source: ScriptTree, names: set[str]) -> set[str]:
     made: set[str] = set()
     for node in source.nodes:
         if isinstance(node, ast.JoinedStr):
-            pattern = "".join(
-                re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".+" for part in node.values
-            )
-            made |= {name for name in names if re.fullmatch(pattern, name)}
+            parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".+" for part in node.values]
+            made |= {name for name in names if re.fullmatch("".join(parts), name)}
     return made
 
 
@@ -119,9 +117,7 @@ def _columns_of_sql(text: str) -> list[str]:
     except sqlglot.errors.SqlglotError:
         return []
     bound = {name.name for item in tree.find_all(exp.Lambda) for name in item.expressions}
-    return [
-        column.name for column in tree.find_all(exp.Column) if column.name not in bound and column.table not in bound
-    ]
+    return [one.name for one in tree.find_all(exp.Column) if one.name not in bound and one.table not in bound]
 
 
 def unknown_tables(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:

@@ -18,9 +18,7 @@ def subscript(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     """`array[i]` counts from 0 and fails out of range; `map[key]` is null for a missing key."""
     item, place = arguments
     if item.kind.name == "map" and item.kind.element:
-        return typed.lift(
-            item.kind.element, [item, typed.to(place, STRING, scope.zone)], lambda values, key: values.get(key)
-        )
+        return typed.lift(item.kind.element, [item, typed.to(place, STRING, scope.zone)], dict.get)
     return typed.lift(element_of(item), [item, typed.to(place, INT, scope.zone)], _at)
 
 
@@ -74,15 +72,9 @@ function("array_intersect", (ARRAY, ARRAY), ARRAY)(
 function("array_except", (ARRAY, ARRAY), ARRAY)(
     lambda one, other: _distinct([value for value in one if not _among(value, other)])
 )
-function("array_append", (ARRAY, ANY), ARRAY, nulls=True)(
-    lambda values, value: None if values is None else [*values, value]
-)
-function("array_prepend", (ARRAY, ANY), ARRAY, nulls=True)(
-    lambda values, value: None if values is None else [value, *values]
-)
-function("array_remove", (ARRAY, ANY), ARRAY)(
-    lambda values, one: [each for each in values if not typed.same(each, one)]
-)
+function("array_append", (ARRAY, ANY), ARRAY, nulls=True)(lambda items, one: None if items is None else [*items, one])
+function("array_prepend", (ARRAY, ANY), ARRAY, nulls=True)(lambda items, one: None if items is None else [one, *items])
+function("array_remove", (ARRAY, ANY), ARRAY)(lambda items, one: [each for each in items if not typed.same(each, one)])
 function("array_repeat", (ANY, INT), ARRAY, nulls=True)(lambda value, times: None if times is None else [value] * times)
 function("flatten", (array_of(ARRAY),), ARRAY)(
     lambda values: None if None in values else [item for value in values for item in value]

@@ -62,9 +62,7 @@ def _definitions() -> dict[tuple[str, int], tuple[exp.Expr, exp.Expr]]:
 @builder("coalesce", "nvl", "ifnull")
 def coalesce(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     kind, items = typed.unify(arguments, scope.zone)
-    return TypedExpression(
-        kind, lambda row: next((value for item in items if (value := item.run(row)) is not None), None)
-    )
+    return TypedExpression(kind, lambda row: next((one for item in items if (one := item.run(row)) is not None), None))
 
 
 @builder("decode")

@@ -32,10 +32,8 @@ def _rounded(mode: str, arguments: list[TypedExpression], scope: EvaluationScope
         return lift(kind, [item], lambda value: to_decimal(exact(value) if digits <= item.kind.scale else value, kind))
     if kind.is_integer:
         return lift(kind, [item], lambda value: in_range(int(exact(Decimal(value))), kind) if digits < 0 else value)
-    finish = to_single if kind.name == "float" else float
-    return lift(
-        kind, [item], lambda value: finish(float(exact(Decimal(repr(value))))) if math.isfinite(value) else value
-    )
+    fit = to_single if kind.name == "float" else float
+    return lift(kind, [item], lambda value: fit(float(exact(Decimal(repr(value))))) if math.isfinite(value) else value)
 
 
 def _stepped(mode: str, name: str, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:

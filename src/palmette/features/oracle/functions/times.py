@@ -201,16 +201,11 @@ def unix_timestamp(arguments: list[TypedExpression], scope: EvaluationScope) -> 
     """Seconds since the epoch; text is parsed by a pattern."""
     if not arguments:
         raise NotCovered("the current time")
-    if arguments[0].kind.name != "string":
-        return lift(
-            BIGINT, [to(arguments[0], TIMESTAMP, scope.zone)], lambda at: _towards_zero(clock.micros(at), 10**6)
-        )
-    pattern = arguments[1] if len(arguments) > 1 else constant("yyyy-MM-dd HH:mm:ss", STRING)
-    return lift(
-        BIGINT,
-        [arguments[0], pattern],
-        lambda value, shape: clock.micros(parse_clock(value, shape, scope.zone)) // 10**6,
-    )
+    time, *given = arguments
+    if time.kind.name != "string":
+        return lift(BIGINT, [to(time, TIMESTAMP, scope.zone)], lambda at: _towards_zero(clock.micros(at), 10**6))
+    items = [time, *(given or [constant("yyyy-MM-dd HH:mm:ss", STRING)])]
+    return lift(BIGINT, items, lambda text, pattern: clock.micros(parse_clock(text, pattern, scope.zone)) // 10**6)
 
 
 for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
