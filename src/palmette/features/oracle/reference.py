@@ -163,7 +163,7 @@ class Reference:
                 continue
             known = self.known(source.name, self.as_of)
             known.schema.require(grain)
-            for key, rows in indexed(self.within(known.rows, known, window, self.as_of), grain).items():
+            for key, rows in indexed(self.within(known.rows, known.times, window, self.as_of), grain).items():
                 found.setdefault(key, {name: rows[0][name] for name in grain})
         return [{**row, AS_OF: self.as_of} for row in found.values()]
 
@@ -227,8 +227,8 @@ class Reference:
         kind, function = compile_aggregate(aggregate, self.columns(aggregate.source), self.zone)
 
         def value(row: Row, cutoff: datetime | None) -> Any:
-            rows, known = self.matching(aggregate, row, cutoff)
-            return function(AggregatedRows(rows, cutoff or datetime.min.replace(tzinfo=self.zone), known.times.event))
+            rows, times = self.matching(aggregate, row, cutoff)
+            return function(AggregatedRows(rows, cutoff or datetime.min.replace(tzinfo=self.zone), times.event))
 
         return kind, value
 
@@ -238,22 +238,21 @@ class Reference:
 
     def matching(
         self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
-    ) -> tuple[list[Row], StepState]:
+    ) -> tuple[list[Row], Times]:
         """The rows of the entity that lie in the window and satisfy `where`."""
-        known = self.known(computation.source, cutoff)
+        times = self.known(computation.source, cutoff).times
         by = computation.by or tuple(self.view.grain)
         rows = self._by(computation.source, cutoff, by).get(sort_key(row[name] for name in by), [])
         if cutoff is not None:
-            rows = list(self.within(rows, known, computation.window, cutoff))
+            rows = list(self.within(rows, times, computation.window, cutoff))
         if computation.where is not None:
             condition = self._condition(computation.source, computation.where)
             rows = [candidate for candidate in rows if condition(candidate) is True]
-        return rows, known
+        return rows, times
 
-    def within(self, rows: Iterable[Row], known: StepState, window: Window, cutoff: datetime) -> Iterable[Row]:
+    def within(self, rows: Iterable[Row], times: Times, window: Window, cutoff: datetime) -> Iterable[Row]:
         start = self._start(cutoff, window)
-        event = known.times.event
-        return [row for row in rows if start is None or ((at := event(row)) is not None and at >= start)]
+        return [row for row in rows if start is None or ((at := times.event(row)) is not None and at >= start)]
 
     def columns(self, name: str) -> PartialSchema:
         """The columns of a source after all steps."""

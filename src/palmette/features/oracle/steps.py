@@ -171,7 +171,9 @@ class StepState:
 
         return [sorted(group, key=place) for group in groups.values()]
 
-    def _look_back(self, rule: Previous | Gap | Session, kind: SparkType, make: Callable[[list[Row]], list[Any]]) -> None:
+    def _look_back(
+        self, rule: Previous | Gap | Session, kind: SparkType, make: Callable[[list[Row]], list[Any]]
+    ) -> None:
         """Adds a column that is computed from the entity's rows in order."""
         found: dict[int, Any] = {}
         for history in self._histories(rule.by):

@@ -1,7 +1,7 @@
 """Common misreadings of time, as references that compute windows, states and ages wrongly."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from palmette.features.frame import Frame
 from palmette.features.frames.calendar import as_value
 from palmette.features.oracle.clock import MICROSECOND, timestamp_of, window_start
-from palmette.features.oracle.reference import Reference, ReferenceCache, VisibleRows
+from palmette.features.oracle.reference import Reference, ReferenceCache
 from palmette.features.oracle.states import Row, Times
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
@@ -51,8 +51,8 @@ def _windows_begin(start_of: Callable[[datetime], datetime], *, by_availability:
     """Starts windows at another time, or applies them to the availability time instead of the event time."""
 
     class Shifted(Reference):
-        def within(self, rows: Iterable[Row], known: VisibleRows, window: Window, cutoff: datetime) -> Iterable[Row]:
-            start, times = window_start(cutoff, window, self.zone), known.times
+        def within(self, rows: Iterable[Row], times: Times, window: Window, cutoff: datetime) -> Iterable[Row]:
+            start = window_start(cutoff, window, self.zone)
             column = times.table.available_time
             if start is None or (by_availability and column is None):
                 return super().within(rows, known, window, cutoff)
@@ -83,10 +83,10 @@ class _SinceFirst(Reference):
 
     def matching(
         self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
-    ) -> tuple[list[Row], VisibleRows]:
-        rows, known = super().matching(computation, row, cutoff)
-        dated = [(at, each) for each in rows if (at := known.times.event(each)) is not None]
-        return [each for at, each in dated if at == min(dated, key=itemgetter(0))[0]], known
+    ) -> tuple[list[Row], Times]:
+        rows, times = super().matching(computation, row, cutoff)
+        dated = [(at, each) for each in rows if (at := times.event(each)) is not None]
+        return [each for at, each in dated if at == min(dated, key=itemgetter(0))[0]], times
 
 
 class _SinceKnown(Reference):
@@ -94,9 +94,9 @@ class _SinceKnown(Reference):
 
     def matching(
         self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
-    ) -> tuple[list[Row], VisibleRows]:
-        rows, known = super().matching(computation, row, cutoff)
-        return rows, replace(known, times=_Available(known.times.table, self.zone))
+    ) -> tuple[list[Row], Times]:
+        rows, times = super().matching(computation, row, cutoff)
+        return rows, _Available(times.table, self.zone)
 
 
 class _Available(Times):
