@@ -55,7 +55,7 @@ def _windows_begin(start_of: Callable[[datetime], datetime], *, by_availability:
             start = window_start(cutoff, window, self.zone)
             column = times.table.available_time
             if start is None or (by_availability and column is None):
-                return super().within(rows, known, window, cutoff)
+                return super().within(rows, times, window, cutoff)
             moments = ((times.at(row, column) if by_availability and column else times.event(row), row) for row in rows)
             return [row for at, row in moments if at is not None and at >= start_of(start)]
 
