@@ -1,5 +1,6 @@
 """The registry of compilers for row-wise functions, and signatures for plain ones."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -32,8 +33,6 @@ def builder(*names: str) -> Callable[[Builder], Builder]:
 
 
 ANY = SparkType("any")
-"""In a signature: one type, the same wherever it occurs."""
-ARRAY = c.array_of(ANY)
 
 
 def element_of(item: TypedExpression, collection: str = "array") -> SparkType:
@@ -43,30 +42,27 @@ def element_of(item: TypedExpression, collection: str = "array") -> SparkType:
     return item.kind.element
 
 
-def function(
-    names: str,
-    parameters: tuple[SparkType, ...],
-    result: SparkType,
-    *,
-    optional: int = 0,
-    repeated: bool = False,
-    zoned: bool = False,
-    nulls: bool = False,
-) -> Callable[[Python], Python]:
-    """Registers a plain function; arguments are cast to `parameters`, and the value is null if any argument is.
+def function(signature: str, *, zoned: bool = False, nulls: bool = False) -> Callable[[Python], Python]:
+    """Registers a plain function; arguments are cast to its parameters, and the value is null if any argument is.
 
     Args:
-        optional: how many of the last parameters may be left out.
-        repeated: whether the last parameter may be given any number of times.
+        signature: e.g. `array_append([T], T) -> [T]` or `locate|position(string, string, int?) -> int`. `T` is one
+            type, the same wherever it occurs, `[T]` an array and `{T}` a map of it; `?` marks a parameter that may be
+            left out, `...` a last one that may be given any number of times.
         zoned: whether the function takes the zone as its first argument.
         nulls: whether the function takes null arguments itself.
     """
+    match = re.fullmatch(r"([\w|]+)\((.*)\) -> (.+)", signature)
+    assert match, signature
+    names, written, result = match[1].split("|"), list(filter(None, match[2].split(", "))), _shape(match[3])
+    parameters = [_shape(text.rstrip("?.")) for text in written]
+    least, repeated = sum("?" not in text for text in written), signature.count("...") > 0
 
     def register(python: Python) -> Python:
         def build(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
             more = len(arguments) - len(parameters)
-            if more < -optional or (more > 0 and not repeated):
-                raise NotCovered(f"{names.split()[0]} with {len(arguments)} arguments")
+            if len(arguments) < least or (more > 0 and not repeated):
+                raise NotCovered(f"{names[0]} with {len(arguments)} arguments")
             given = list(zip((*parameters, *parameters[-1:] * more), arguments, strict=False))
             kind = c.NULL
             for found in (_any_in(shape, item.kind) for shape, item in given):
@@ -77,10 +73,17 @@ def function(
                 return TypedExpression(_filled(result, kind), lambda row: call(*(item.run(row) for item in items)))
             return lift(_filled(result, kind), items, call)
 
-        FUNCTIONS.update(dict.fromkeys(names.split(), build))
+        FUNCTIONS.update(dict.fromkeys(names, build))
         return python
 
     return register
+
+
+def _shape(text: str) -> SparkType:
+    """A type of a signature."""
+    if text[0] in "[{":
+        return SparkType("array" if text[0] == "[" else "map", element=_shape(text[1:-1]))
+    return ANY if text == "T" else SparkType.parse(text)
 
 
 def _any_in(shape: SparkType, kind: SparkType) -> SparkType | None:

@@ -9,9 +9,9 @@ from typing import Any
 from palmette.features.oracle import typed
 from palmette.features.oracle.casts import to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.registry import ANY, ARRAY, FUNCTIONS, builder, element_of, function
+from palmette.features.oracle.registry import FUNCTIONS, builder, element_of, function
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression
-from palmette.features.spec.type_rules import BIGINT, BOOLEAN, FLOAT, INT, STRING, array_of
+from palmette.features.spec.type_rules import INT, STRING, array_of
 
 
 def subscript(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
@@ -58,39 +58,31 @@ def _among(value: Any, values: list[Any]) -> bool:
     return any(typed.same(value, other) for other in values)
 
 
-function("size cardinality array_size", (ANY,), INT)(len)
-function("array", (ANY,), ARRAY, optional=1, repeated=True, nulls=True)(lambda *values: list(values))
-function("array_distinct", (ARRAY,), ARRAY)(_distinct)
-function("array_compact", (ARRAY,), ARRAY)(lambda values: [value for value in values if value is not None])
-function("array_sort", (ARRAY,), ARRAY)(
-    lambda values: sorted(values, key=lambda value: (value is None, typed.order_key(value)))
-)
-function("array_union", (ARRAY, ARRAY), ARRAY)(lambda one, other: _distinct(one + other))
-function("array_intersect", (ARRAY, ARRAY), ARRAY)(
-    lambda one, other: _distinct([value for value in one if _among(value, other)])
-)
-function("array_except", (ARRAY, ARRAY), ARRAY)(
-    lambda one, other: _distinct([value for value in one if not _among(value, other)])
-)
-function("array_append", (ARRAY, ANY), ARRAY, nulls=True)(lambda items, one: None if items is None else [*items, one])
-function("array_prepend", (ARRAY, ANY), ARRAY, nulls=True)(lambda items, one: None if items is None else [one, *items])
-function("array_remove", (ARRAY, ANY), ARRAY)(lambda items, one: [each for each in items if not typed.same(each, one)])
-function("array_repeat", (ANY, INT), ARRAY, nulls=True)(lambda value, times: None if times is None else [value] * times)
-function("flatten", (array_of(ARRAY),), ARRAY)(
-    lambda values: None if None in values else [item for value in values for item in value]
-)
-function("array_contains", (ARRAY, ANY), BOOLEAN)(
+function("size|cardinality|array_size(T) -> int")(len)
+function("array(T?...) -> [T]", nulls=True)(lambda *values: list(values))
+function("array_distinct([T]) -> [T]")(_distinct)
+function("array_compact([T]) -> [T]")(lambda values: [value for value in values if value is not None])
+function("array_sort([T]) -> [T]")(lambda items: sorted(items, key=lambda each: (each is None, typed.order_key(each))))
+function("array_union([T], [T]) -> [T]")(lambda one, other: _distinct(one + other))
+function("array_intersect([T], [T]) -> [T]")(lambda one, two: _distinct([each for each in one if _among(each, two)]))
+function("array_except([T], [T]) -> [T]")(lambda one, two: _distinct([each for each in one if not _among(each, two)]))
+function("array_append([T], T) -> [T]", nulls=True)(lambda items, one: None if items is None else [*items, one])
+function("array_prepend([T], T) -> [T]", nulls=True)(lambda items, one: None if items is None else [one, *items])
+function("array_remove([T], T) -> [T]")(lambda items, one: [each for each in items if not typed.same(each, one)])
+function("array_repeat(T, int) -> [T]", nulls=True)(lambda value, times: None if times is None else [value] * times)
+function("flatten([[T]]) -> [T]")(lambda lists: None if None in lists else [each for items in lists for each in items])
+function("array_contains([T], T) -> boolean")(
     lambda values, wanted: _among(wanted, values) or (None if None in values else False)
 )
-function("array_position", (ARRAY, ANY), BIGINT)(
+function("array_position([T], T) -> bigint")(
     lambda values, wanted: next((place for place, value in enumerate(values, 1) if typed.same(value, wanted)), 0)
 )
-function("sort_array", (ARRAY, BOOLEAN), ARRAY, optional=1)(
+function("sort_array([T], boolean?) -> [T]")(
     lambda values, ascending=True: sorted(values, key=typed.nulls_first, reverse=not ascending)
 )
 
 
-@function("arrays_overlap", (ARRAY, ARRAY), BOOLEAN)
+@function("arrays_overlap([T], [T]) -> boolean")
 def arrays_overlap(one: list[Any], other: list[Any]) -> bool | None:
     """Null if the arrays have no common non-null value and one of them contains null."""
     if any(value is not None and _among(value, other) for value in one):
@@ -127,10 +119,10 @@ def _extreme(pick: Any, values: Sequence[Any]) -> Any:
     return pick((value for value in values if value is not None), key=typed.order_key, default=None)
 
 
-function("array_max", (ARRAY,), ANY)(partial(_extreme, max))
-function("array_min", (ARRAY,), ANY)(partial(_extreme, min))
-function("greatest", (ANY,), ANY, repeated=True, nulls=True)(lambda *values: _extreme(max, values))
-function("least", (ANY,), ANY, repeated=True, nulls=True)(lambda *values: _extreme(min, values))
+function("array_max([T]) -> T")(partial(_extreme, max))
+function("array_min([T]) -> T")(partial(_extreme, min))
+function("greatest(T...) -> T", nulls=True)(lambda *values: _extreme(max, values))
+function("least(T...) -> T", nulls=True)(lambda *values: _extreme(min, values))
 
 
 def _of_vectors(combine: Callable[[list[float], list[float]], float], one: list[Any], other: list[Any]) -> float:
@@ -150,10 +142,10 @@ def _cosine(one: list[float], other: list[float]) -> float:
 
 
 for _name, _function in (("inner_product", _inner_product), ("cosine_similarity", _cosine), ("l2_distance", math.dist)):
-    function(f"vector_{_name}", (array_of(FLOAT), array_of(FLOAT)), FLOAT)(partial(_of_vectors, _function))
+    function(f"vector_{_name}([float], [float]) -> float")(partial(_of_vectors, _function))
 
 
-@function("slice", (ARRAY, INT, INT), ARRAY)
+@function("slice([T], int, int) -> [T]")
 def part(values: list[Any], start: int, length: int) -> list[Any]:
     if start == 0 or length < 0:
         raise WouldFail("slice counts from 1 and takes no negative length")
@@ -161,7 +153,7 @@ def part(values: list[Any], start: int, length: int) -> list[Any]:
     return values[begin : begin + length] if begin >= 0 else []
 
 
-@function("array_join", (array_of(STRING), STRING, STRING), STRING, optional=1)
+@function("array_join([string], string, string?) -> string")
 def array_join(values: list[Any], separator: str, null: str | None = None) -> str:
     """Skips nulls unless a third argument replaces them."""
     shown = (null if value is None else value for value in values)

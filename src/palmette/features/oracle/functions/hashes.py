@@ -11,15 +11,15 @@ from palmette.features.oracle.clock import EPOCH, micros
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.registry import builder, function
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression
-from palmette.features.spec.type_rules import BIGINT, BINARY, INT, STRING
+from palmette.features.spec.type_rules import INT
 from palmette.features.spec.values import SparkType
 
-function("md5", (BINARY,), STRING)(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest())
-function("sha sha1", (BINARY,), STRING)(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
-function("crc32", (BINARY,), BIGINT)(zlib.crc32)
-function("base64", (BINARY,), STRING)(lambda data: base64.b64encode(data).decode())
+function("md5(binary) -> string")(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest())
+function("sha|sha1(binary) -> string")(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest())
+function("crc32(binary) -> bigint")(zlib.crc32)
+function("base64(binary) -> string")(lambda data: base64.b64encode(data).decode())
 _SHA = {0: hashlib.sha256, 224: hashlib.sha224, 256: hashlib.sha256, 384: hashlib.sha384, 512: hashlib.sha512}
-function("sha2", (BINARY, INT), STRING)(lambda data, bits: _SHA[bits](data).hexdigest() if bits in _SHA else None)
+function("sha2(binary, int) -> string")(lambda data, bits: _SHA[bits](data).hexdigest() if bits in _SHA else None)
 _SEED = 42
 _BITS = 0xFFFFFFFF
 

@@ -13,10 +13,10 @@ from sqlglot import exp
 
 from palmette.features.oracle.casts import cast, in_range, java_double, to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.registry import ANY, ARRAY, BY_SYNTAX, Build, builder, element_of, function
+from palmette.features.oracle.registry import ANY, BY_SYNTAX, Build, builder, element_of, function
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression, lift, to, unify
 from palmette.features.spec.sql import field_name
-from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
+from palmette.features.spec.type_rules import STRING, array_of
 from palmette.features.spec.values import SparkType
 
 
@@ -73,12 +73,10 @@ def from_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     return found
 
 
-function("map_keys", (_MAP,), array_of(STRING))(list)
-function("map_values", (_MAP,), ARRAY)(lambda items: [*items.values()])
-function("map_contains_key", (_MAP, STRING), BOOLEAN)(lambda items, key: key in items)
-function("map_concat", (_MAP,), _MAP, repeated=True)(
-    lambda *maps: from_pairs([entry for each in maps for entry in each.items()])
-)
+function("map_keys({T}) -> [string]")(list)
+function("map_values({T}) -> [T]")(lambda items: [*items.values()])
+function("map_contains_key({T}, string) -> boolean")(lambda items, key: key in items)
+function("map_concat({T}...) -> {T}")(lambda *maps: from_pairs([entry for each in maps for entry in each.items()]))
 
 
 @builder("map_entries")
@@ -118,7 +116,7 @@ def map_from_entries(arguments: list[TypedExpression], scope: EvaluationScope) -
     return lift(map_of(fields[1][1]), arguments, lambda entries: None if None in entries else from_pairs(entries))
 
 
-@function("str_to_map", (STRING, STRING, STRING), map_of(STRING), optional=2)
+@function("str_to_map(string, string?, string?) -> {string}")
 def str_to_map(text: str, between: str = ",", within: str = ":") -> dict[str, str | None]:
     if re.escape(between + within) != between + within and (between, within) != (",", ":"):
         raise NotCovered("str_to_map with a pattern")
@@ -144,7 +142,7 @@ def _parsed_json(text: str) -> Any:
         return _REFUSED
 
 
-function("json_array_length", (STRING,), INT)(
+function("json_array_length(string) -> int")(
     lambda text: len(value) if isinstance(value := _parsed_json(text), list) else None
 )
 
@@ -217,7 +215,7 @@ def _number(value: _Number, kind: SparkType) -> Any:
         return _REFUSED
 
 
-@function("get_json_object", (STRING, STRING), STRING)
+@function("get_json_object(string, string) -> string")
 def get_json_object(text: str, path: str) -> str | None:
     """The part at `path` as text; null if the text is not JSON or has no such part."""
     steps = re.findall(r"\.([^.\[\]]+)|\[(\d+)\]|\['([^']+)'\]", path)

@@ -119,11 +119,9 @@ def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
 
 _WAVES = (math.sin, math.cos, math.tan, math.sinh, math.cosh, math.tanh, math.asin, math.acos, math.atan, math.asinh)
 for _function in (math.sqrt, math.cbrt, math.exp, math.expm1, math.degrees, math.radians, *_WAVES):
-    function(_function.__name__, (c.DOUBLE,), c.DOUBLE)(_guarded(_function))
-function("isnan", (c.DOUBLE,), c.BOOLEAN, nulls=True)(lambda value: value is not None and math.isnan(value))
-function("sign signum", (c.DOUBLE,), c.DOUBLE)(
-    lambda value: value if math.isnan(value) or value == 0 else math.copysign(1.0, value)
-)
+    function(f"{_function.__name__}(double) -> double")(_guarded(_function))
+function("isnan(double) -> boolean", nulls=True)(lambda value: value is not None and math.isnan(value))
+function("sign|signum(double) -> double")(lambda one: one if math.isnan(one) or one == 0 else math.copysign(1.0, one))
 
 
 def _logarithm(value: float, base: Callable[[float], float]) -> float | None:
@@ -131,13 +129,13 @@ def _logarithm(value: float, base: Callable[[float], float]) -> float | None:
     return None if value <= 0 else math.inf if math.isinf(value) else base(value)
 
 
-function("ln", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log))
-function("log10", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log10))
-function("log2", (c.DOUBLE,), c.DOUBLE)(lambda value: _logarithm(value, math.log2))
-function("log1p", (c.DOUBLE,), c.DOUBLE)(lambda value: None if value <= -1 else math.log1p(value))
+function("ln(double) -> double")(lambda value: _logarithm(value, math.log))
+function("log10(double) -> double")(lambda value: _logarithm(value, math.log10))
+function("log2(double) -> double")(lambda value: _logarithm(value, math.log2))
+function("log1p(double) -> double")(lambda value: None if value <= -1 else math.log1p(value))
 
 
-@function("log", (c.DOUBLE, c.DOUBLE), c.DOUBLE, optional=1)
+@function("log(double, double?) -> double")
 def log(base: float, value: float | None = None) -> float | None:
     """With one argument, the natural logarithm."""
     if value is None:
@@ -148,7 +146,7 @@ def log(base: float, value: float | None = None) -> float | None:
     return math.log(value) / below if below else math.copysign(math.inf, math.log(value)) if value != 1 else math.nan
 
 
-@function("pow power", (c.DOUBLE, c.DOUBLE), c.DOUBLE)
+@function("pow|power(double, double) -> double")
 def power(base: float, exponent: float) -> float:
     try:
         result = base**exponent
@@ -159,16 +157,16 @@ def power(base: float, exponent: float) -> float:
     return math.nan if isinstance(result, complex) else float(result)
 
 
-function("bin", (c.BIGINT,), c.STRING)(lambda value: f"{value % (1 << 64):b}")
-function("bit_count", (c.BIGINT,), c.INT)(lambda value: (value % (1 << 64)).bit_count())
-function("atan2", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.atan2)
-function("hypot", (c.DOUBLE, c.DOUBLE), c.DOUBLE)(math.hypot)
-function("rint", (c.DOUBLE,), c.DOUBLE)(lambda value: float(round(value)) if math.isfinite(value) else value)
-function("pi", (), c.DOUBLE)(lambda: math.pi)
-function("e", (), c.DOUBLE)(lambda: math.e)
+function("bin(bigint) -> string")(lambda value: f"{value % (1 << 64):b}")
+function("bit_count(bigint) -> int")(lambda value: (value % (1 << 64)).bit_count())
+function("atan2(double, double) -> double")(math.atan2)
+function("hypot(double, double) -> double")(math.hypot)
+function("rint(double) -> double")(lambda value: float(round(value)) if math.isfinite(value) else value)
+function("pi() -> double")(lambda: math.pi)
+function("e() -> double")(lambda: math.e)
 
 
-@function("width_bucket", (c.DOUBLE, c.DOUBLE, c.DOUBLE, c.BIGINT), c.BIGINT)
+@function("width_bucket(double, double, double, bigint) -> bigint")
 def width_bucket(value: float, low: float, high: float, buckets: int) -> int | None:
     if buckets <= 0 or low == high or math.isnan(value):
         return None

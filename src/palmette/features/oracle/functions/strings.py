@@ -8,33 +8,32 @@ from palmette.features.oracle.errors import WouldFail
 from palmette.features.oracle.patterns import java_regex, java_replacement
 from palmette.features.oracle.registry import builder, function
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression, lift, to
-from palmette.features.spec import type_rules as c
-from palmette.features.spec.type_rules import BOOLEAN, INT, STRING
+from palmette.features.spec.type_rules import STRING
 
-function("lower lcase", (STRING,), STRING)(str.lower)
-function("upper ucase", (STRING,), STRING)(str.upper)
-function("length len char_length character_length", (STRING,), INT)(len)
-function("octet_length", (STRING,), INT)(lambda text: len(text.encode()))
-function("bit_length", (STRING,), INT)(lambda text: 8 * len(text.encode()))
-function("startswith", (STRING, STRING), BOOLEAN)(str.startswith)
-function("endswith", (STRING, STRING), BOOLEAN)(str.endswith)
-function("contains", (STRING, STRING), BOOLEAN)(lambda text, part: part in text)
-function("instr", (STRING, STRING), INT)(lambda text, part: text.find(part) + 1)
-function("repeat", (STRING, INT), STRING)(lambda text, times: text * max(times, 0))
-function("space", (INT,), STRING)(lambda times: " " * max(times, 0))
-function("initcap", (STRING,), STRING)(lambda text: " ".join(map(str.capitalize, text.split(" "))))
-function("left", (STRING, INT), STRING)(lambda text, length: text[: max(length, 0)])
-function("right", (STRING, INT), STRING)(lambda text, length: text[-length:] if length > 0 else "")
-function("ascii", (STRING,), INT)(lambda text: ord(text[0]) if text else 0)
-function("replace", (STRING, STRING, STRING), STRING, optional=1)(
+function("lower|lcase(string) -> string")(str.lower)
+function("upper|ucase(string) -> string")(str.upper)
+function("length|len|char_length|character_length(string) -> int")(len)
+function("octet_length(string) -> int")(lambda text: len(text.encode()))
+function("bit_length(string) -> int")(lambda text: 8 * len(text.encode()))
+function("startswith(string, string) -> boolean")(str.startswith)
+function("endswith(string, string) -> boolean")(str.endswith)
+function("contains(string, string) -> boolean")(lambda text, part: part in text)
+function("instr(string, string) -> int")(lambda text, part: text.find(part) + 1)
+function("repeat(string, int) -> string")(lambda text, times: text * max(times, 0))
+function("space(int) -> string")(lambda times: " " * max(times, 0))
+function("initcap(string) -> string")(lambda text: " ".join(map(str.capitalize, text.split(" "))))
+function("left(string, int) -> string")(lambda text, length: text[: max(length, 0)])
+function("right(string, int) -> string")(lambda text, length: text[-length:] if length > 0 else "")
+function("ascii(string) -> int")(lambda text: ord(text[0]) if text else 0)
+function("replace(string, string, string?) -> string")(
     lambda text, old, new="": text.replace(old, new) if old else text
 )
-function("locate position", (STRING, STRING, INT), INT, optional=1)(
+function("locate|position(string, string, int?) -> int")(
     lambda part, text, start=1: text.find(part, start - 1) + 1 if start > 0 else 0
 )
 
 
-@function("substring substr", (STRING, INT, INT), STRING, optional=1)
+@function("substring|substr(string, int, int?) -> string")
 def substring(text: str, start: int, length: int = 1 << 31) -> str:
     """A start of 0 counts as 1. A negative start counts from the end and may lie before the text."""
     begin = start - 1 if start > 0 else start + len(text) if start < 0 else 0
@@ -42,7 +41,7 @@ def substring(text: str, start: int, length: int = 1 << 31) -> str:
     return text[max(begin, 0) : max(end, 0)] if length > 0 else ""
 
 
-@function("substring_index", (STRING, STRING, INT), STRING)
+@function("substring_index(string, string, int) -> string")
 def substring_index(text: str, separator: str, count: int) -> str:
     if not separator or count == 0:
         return ""
@@ -50,7 +49,7 @@ def substring_index(text: str, separator: str, count: int) -> str:
     return separator.join(parts[:count] if count > 0 else parts[count:]) if abs(count) < len(parts) else text
 
 
-@function("split_part", (STRING, STRING, INT), STRING)
+@function("split_part(string, string, int) -> string")
 def split_part(text: str, separator: str, part: int) -> str:
     if part == 0:
         raise WouldFail("split_part counts from 1")
@@ -59,7 +58,7 @@ def split_part(text: str, separator: str, part: int) -> str:
     return parts[index] if 0 <= index < len(parts) else ""
 
 
-@function("translate", (STRING, STRING, STRING), STRING)
+@function("translate(string, string, string) -> string")
 def translate(text: str, old: str, new: str) -> str:
     table: dict[int, str | None] = {}
     for index, char in enumerate(old):
@@ -74,8 +73,8 @@ def _pad(before: bool, text: str, length: int, fill: str = " ") -> str:
     return padding + text if before else text + padding
 
 
-function("lpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, True))
-function("rpad", (STRING, INT, STRING), STRING, optional=1)(partial(_pad, False))
+function("lpad(string, int, string?) -> string")(partial(_pad, True))
+function("rpad(string, int, string?) -> string")(partial(_pad, False))
 
 
 def _trimmer(method: Any) -> Any:
@@ -83,10 +82,10 @@ def _trimmer(method: Any) -> Any:
     return lambda first, second=None: method(first, " ") if second is None else method(second, first)
 
 
-function("trim", (STRING, STRING), STRING, optional=1)(_trimmer(str.strip))
-function("ltrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.lstrip))
-function("rtrim", (STRING, STRING), STRING, optional=1)(_trimmer(str.rstrip))
-function("btrim", (STRING, STRING), STRING, optional=1)(lambda text, characters=" ": text.strip(characters))
+function("trim(string, string?) -> string")(_trimmer(str.strip))
+function("ltrim(string, string?) -> string")(_trimmer(str.lstrip))
+function("rtrim(string, string?) -> string")(_trimmer(str.rstrip))
+function("btrim(string, string?) -> string")(lambda text, characters=" ": text.strip(characters))
 
 
 @builder("concat")
@@ -113,15 +112,15 @@ def concat_ws(arguments: list[TypedExpression], scope: EvaluationScope) -> Typed
     return TypedExpression(STRING, run)
 
 
-function("rlike regexp regexp_like", (STRING, STRING), BOOLEAN)(
+function("rlike|regexp|regexp_like(string, string) -> boolean")(
     lambda text, pattern: java_regex(pattern).search(text) is not None
 )
-function("regexp_replace", (STRING, STRING, STRING), STRING)(
+function("regexp_replace(string, string, string) -> string")(
     lambda text, pattern, new: java_regex(pattern).sub(lambda match: java_replacement(new, match), text)
 )
 
 
-@function("regexp_extract_all", (STRING, STRING, INT), c.array_of(STRING), optional=1)
+@function("regexp_extract_all(string, string, int?) -> [string]")
 def regexp_extract_all(text: str, pattern: str, group: int = 1) -> list[str]:
     regex = java_regex(pattern)
     if not 0 <= group <= regex.groups:
@@ -129,12 +128,12 @@ def regexp_extract_all(text: str, pattern: str, group: int = 1) -> list[str]:
     return [match[group] or "" for match in regex.finditer(text)]
 
 
-function("regexp_extract", (STRING, STRING, INT), STRING, optional=1)(
+function("regexp_extract(string, string, int?) -> string")(
     lambda text, pattern, group=1: next(iter(regexp_extract_all(text, pattern, group)), "")
 )
 
 
-@function("split", (STRING, STRING, INT), c.array_of(STRING), optional=1)
+@function("split(string, string, int?) -> [string]")
 def split(text: str, pattern: str, limit: int = -1) -> list[str]:
     """Splits like Java's `Pattern.split`: the separator is a regular expression, and trailing empty parts are kept."""
     if not text:
@@ -151,14 +150,14 @@ def split(text: str, pattern: str, limit: int = -1) -> list[str]:
     return [*parts, text[begin:]]
 
 
-@function("elt", (INT, STRING), STRING, repeated=True, nulls=True)
+@function("elt(int, string...) -> string", nulls=True)
 def elt(place: int | None, *texts: str | None) -> str | None:
     if place is not None and not 1 <= place <= len(texts):
         raise WouldFail(f"there is no text {place} among {len(texts)}")
     return None if place is None else texts[place - 1]
 
 
-@function("levenshtein", (STRING, STRING), INT)
+@function("levenshtein(string, string) -> int")
 def levenshtein(one: str, other: str) -> int:
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):

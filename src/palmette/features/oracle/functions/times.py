@@ -14,7 +14,7 @@ from palmette.features.oracle.patterns import format_clock, parse_clock, parse_d
 from palmette.features.oracle.registry import FUNCTIONS, builder, function
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, constant, lift, to
 from palmette.features.spec import type_rules as c
-from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP
+from palmette.features.spec.type_rules import BIGINT, DATE, INT, STRING, TIMESTAMP
 from palmette.features.spec.values import SparkType
 
 WITH_UNIT = ("dateadd", "date_add", "date_diff", "datediff", "timestampdiff", "timestampadd")
@@ -115,11 +115,11 @@ def _whole_months(one: datetime, other: datetime) -> int:
     return count + 1 if count < 0 and rest_other > rest_one else count
 
 
-function("add_months", (DATE, INT), DATE)(clock.plus_months)
-function("last_day", (DATE,), DATE)(clock.last_day)
+function("add_months(date, int) -> date")(clock.plus_months)
+function("last_day(date) -> date")(clock.last_day)
 
 
-@function("next_day", (DATE, STRING), DATE)
+@function("next_day(date, string) -> date")
 def next_day(day: date, name: str) -> date:
     wanted = next((i for i, start in enumerate(_WEEKDAYS) if name.strip().lower()[:2] == start), None)
     if wanted is None:
@@ -127,7 +127,7 @@ def next_day(day: date, name: str) -> date:
     return day + timedelta(days=(wanted - day.weekday() - 1) % 7 + 1)
 
 
-@function("months_between", (TIMESTAMP, TIMESTAMP, BOOLEAN), DOUBLE, optional=1, zoned=True)
+@function("months_between(timestamp, timestamp, boolean?) -> double", zoned=True)
 def months_between(zone: ZoneInfo, end: datetime, start: datetime, rounded: bool = True) -> float:
     one, other = clock.wall(end, zone), clock.wall(start, zone)
     months = (one.year - other.year) * 12 + one.month - other.month
@@ -153,10 +153,10 @@ def _floor_day(day: date, unit: str) -> date | None:
             return None
 
 
-function("trunc", (DATE, STRING), DATE)(lambda day, unit: _floor_day(day, unit.lower()))
+function("trunc(date, string) -> date")(lambda day, unit: _floor_day(day, unit.lower()))
 
 
-@function("date_trunc", (STRING, TIMESTAMP), TIMESTAMP, zoned=True)
+@function("date_trunc(string, timestamp) -> timestamp", zoned=True)
 def date_trunc(zone: ZoneInfo, unit: str, at: datetime) -> datetime | None:
     unit = unit.lower()
     if unit in _MICROSECONDS and unit not in ("day", "week"):
@@ -191,7 +191,7 @@ for _name, _target in (("date", DATE), ("timestamp", TIMESTAMP)):
     FUNCTIONS[f"try_to_{_name}"] = partial(_parsed, _target, True)
 
 
-function("date_format", (TIMESTAMP, STRING), STRING, zoned=True)(
+function("date_format(timestamp, string) -> string", zoned=True)(
     lambda zone, at, pattern: format_clock(at.astimezone(zone), pattern)
 )
 
@@ -209,13 +209,13 @@ def unix_timestamp(arguments: list[TypedExpression], scope: EvaluationScope) -> 
 
 
 for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
-    function(f"unix_{_name}", (TIMESTAMP,), BIGINT)(lambda at, size=_size: clock.micros(at) // size)
-    function(f"timestamp_{_name}", (BIGINT,), TIMESTAMP)(
+    function(f"unix_{_name}(timestamp) -> bigint")(lambda at, size=_size: clock.micros(at) // size)
+    function(f"timestamp_{_name}(bigint) -> timestamp")(
         lambda amount, size=_size: clock.EPOCH + amount * size * clock.MICROSECOND
     )
 
 
-@function("make_date", (INT, INT, INT), DATE)
+@function("make_date(int, int, int) -> date")
 def make_date(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
@@ -223,7 +223,7 @@ def make_date(year: int, month: int, day: int) -> date:
         raise WouldFail(f"{year}-{month}-{day} is not a date") from error
 
 
-@function("make_timestamp", (INT, INT, INT, INT, INT, SparkType("decimal", 16, 6)), TIMESTAMP, zoned=True)
+@function("make_timestamp(int, int, int, int, int, decimal(16,6)) -> timestamp", zoned=True)
 def make_timestamp(zone: ZoneInfo, *parts: Any) -> datetime:
     year, month, day, hour, minute, seconds = parts
     try:
@@ -235,9 +235,9 @@ def make_timestamp(zone: ZoneInfo, *parts: Any) -> datetime:
     return clock.at_wall(reading + int((seconds * 10**6).to_integral_value(ROUND_FLOOR)) * clock.MICROSECOND, zone)
 
 
-function("from_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
+function("from_utc_timestamp(timestamp, string) -> timestamp")(
     lambda at, name: clock.wall(at, ZoneInfo(name)).replace(tzinfo=at.tzinfo)
 )
-function("to_utc_timestamp", (TIMESTAMP, STRING), TIMESTAMP)(
+function("to_utc_timestamp(timestamp, string) -> timestamp")(
     lambda at, name: clock.at_wall(at.replace(tzinfo=None), ZoneInfo(name))
 )
