@@ -80,7 +80,7 @@ OPTIONS = (
     click.option("--dry-run", is_flag=True, help="Print the task and the plans, and train nothing."),
     _one("--topology", "NAME", "Built-in topology, or a file.  [default: automl]"),
     click.option("--approve", type=Names(*STAGES), default="", help="Ask before: plan, deploy."),
-    human_option,
+    human_option("console"),
     click.option(
         "--model",
         "models",

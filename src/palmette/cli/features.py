@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import JsonValue
 
 from palmette.cli.progress import watching
-from palmette.cli.screen import json_option, print_json, print_table
+from palmette.cli.screen import human_option, json_option, print_json, print_table
 from palmette.cli.summary import present
 
 if TYPE_CHECKING:
@@ -22,24 +21,12 @@ _MARKS = {"new": "+", "changed": "~", "unchanged": "", "removed": "-", "unknown"
 @click.command()
 @click.argument("run_file", type=click.Path(path_type=Path))
 @click.option("--planner", metavar="NAME", help="Name of a planner, or module:Class; overrides the run file.")
-@click.option(
-    "--human",
-    type=click.Choice(["console", "web", "none"]),
-    help="Where to ask questions: here, on the page of `palmette web`, or nowhere. Overrides the run file.",
-)
+@human_option(None, " Overrides the run file.")
 @click.option("--model", metavar="PROVIDER:NAME", help="Language model for the agents; overrides the run file.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only show what would be built, read and written.")
 @click.option("--seed", type=int, help="Random seed; overrides the run file.")
 @json_option
-def features(
-    run_file: Path,
-    planner: str | None,
-    human: str | None,
-    model: str | None,
-    only_plan: bool,
-    seed: int | None,
-    as_json: bool,
-) -> None:
+def features(run_file: Path, only_plan: bool, as_json: bool, **options: Any) -> None:
     """Build a feature view: RUN_FILE names its specification, the registry and the team's repository.
 
     Ends with a pull request on a branch of the repository and a screen that lists what was checked.
@@ -49,18 +36,12 @@ def features(
     from palmette.features.questions import answered
 
     run_file = Path(os.path.realpath(run_file))
-    answers = answered(run_file, NoHuman() if human in ("none", "web") or only_plan else ConsoleHuman(), model)
+    silent = only_plan or options["human"] in ("none", "web")
+    answers = answered(run_file, NoHuman() if silent else ConsoleHuman(), options["model"])
     if only_plan:
         _show(build_plan(run_file, answers), as_json)
         return
-    arguments: dict[str, JsonValue] = {
-        "run_file": str(run_file),
-        "answers": dict(answers),
-        "planner": planner,
-        "human": human,
-        "model": model,
-        "seed": seed,
-    }
+    arguments = {"run_file": str(run_file), "answers": dict(answers), **options}
     present(run_environment("features", arguments, new_run_folder(run_file.stem), watching(as_json)), as_json)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from palmette.cli.screen import FILE, json_option, print_json
-from palmette.documents import write_text
+from palmette.cli.screen import FILE, json_option, print_json, print_or_write
 from palmette.engine import check_topology, draw, load_topology
 from palmette.engine.drawing import Form
 from palmette.features.spec.schemas import FORMATS, PUBLISHED, schema_of
@@ -23,12 +22,7 @@ def schema(name: str, output: Path | None) -> None:
 
     Editors use it to complete and check files as they are written.
     """
-    text = json.dumps(any_schema(name), indent=2, ensure_ascii=False)
-    if output is None:
-        click.echo(text)
-    else:
-        write_text(output, f"{text}\n")
-        click.echo(f"Wrote {output}.", err=True)
+    print_or_write(json.dumps(any_schema(name), indent=2, ensure_ascii=False) + "\n", output)
 
 
 def any_schema(name: str) -> dict[str, Any]:
@@ -75,9 +69,4 @@ def check(file: Path, as_json: bool) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write here instead of printing.")
 def draw_command(file: Path, form: Form, output: Path | None) -> None:
     """Draw the topology FILE, which may be the name of a built-in one such as `automl`."""
-    picture = draw(load_topology(_located(file)), form)
-    if output is None:
-        click.echo(picture, nl=False)
-    else:
-        write_text(output, picture)
-        click.echo(f"Drawn in {output}.", err=True)
+    print_or_write(draw(load_topology(_located(file)), form), output)

@@ -30,13 +30,7 @@ from palmette.errors import InputError, Mistake
     metavar="NAME",
     help="Registered name, or `package.module:Class`; by default `model` with a language model, else `offline`.",
 )
-@click.option(
-    "--human",
-    type=click.Choice(["console", "web", "none"]),
-    default="none",
-    show_default=True,
-    help="Where to ask questions: here, on the page of `palmette web`, or nowhere.",
-)
+@human_option("none")
 @click.option(
     "--model", default="offline", show_default=True, metavar="PROVIDER:NAME", help="Language model for the agents."
 )
@@ -80,7 +74,7 @@ def _given(pair: str) -> tuple[str, Any]:
 @click.command()
 @click.argument("run")
 @click.option("--approve", type=Names(), default="", metavar="NAMES", help="Approve what the run waits for.")
-@human_option
+@human_option("console")
 @json_option
 def resume(run: str, approve: tuple[str, ...], human: str, as_json: bool) -> None:
     """Continue RUN (an id, its beginning, a folder, or `latest`).

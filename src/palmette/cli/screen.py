@@ -3,25 +3,36 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
+from palmette.documents import write_text
 from palmette.engine import Measurement, Violation
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 _MARKS: Mapping[str, str] = {"passed": "✓", "failed": "✗", "skipped": "–", "warning": "!"}
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 FILE = click.Path(path_type=Path)
-HUMANS = click.Choice(["console", "web", "none"])
-human_option = click.option(
-    "--human",
-    type=HUMANS,
-    default="console",
-    show_default=True,
-    help="Where to ask questions: here, on the page of `palmette web`, or nowhere.",
-)
+
+
+def human_option(default: str | None, more: str = "") -> Callable[[Command], Command]:
+    """The option that says where a run asks its questions."""
+    text = f"Where to ask questions: here, on the page of `palmette web`, or nowhere.{more}"
+    humans = click.Choice(["console", "web", "none"])
+    return click.option("--human", type=humans, default=default, show_default=True, help=text)
+
+
+def print_or_write(text: str, file: Path | None) -> None:
+    """Prints an output, or writes it to the file that the user named and says so."""
+    if file is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(file, text)
+        click.echo(f"Wrote {file}.", err=True)
 
 
 def shows_progress(as_json: bool) -> bool:

@@ -138,8 +138,7 @@ def _quantile(approximate: bool, call: AggregateCall) -> TypedExpression:
     if share.kind.name == "array":
         shares = [float(p) for p in share.run({})]
         return TypedExpression(
-            array_of(kind),
-            lambda rows: [find(values, p) for p in shares] if (values := _values(call, rows)) else None,
+            array_of(kind), lambda rows: [find(values, p) for p in shares] if (values := _values(call, rows)) else None
         )
     p = float(share.value())
     return TypedExpression(kind, lambda rows: find(_values(call, rows), p))

@@ -5,15 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from palmette.features.script_tree import (
-    ScriptTree,
-    called,
-    calls,
-    method_calls,
-    parameters,
-    spark_calls,
-    sql_calls,
-)
+from palmette.features.script_tree import ScriptTree, called, calls, method_calls, parameters, spark_calls, sql_calls
 
 _POSITIONAL = frozenset({
     "row_number", "lag", "lead", "ntile", "first", "last", "first_value", "last_value", "nth_value",

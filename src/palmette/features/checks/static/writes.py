@@ -86,8 +86,4 @@ def _one_partition(source: ScriptTree, node: ast.Call) -> bool:
     return any(f"{source.view.partition}=" in text for text in given)
 
 
-RULES = {
-    "missing-function": missing_functions,
-    "not-re-runnable": added_rows,
-    "static-overwrite": deleted_partitions,
-}
+RULES = {"missing-function": missing_functions, "not-re-runnable": added_rows, "static-overwrite": deleted_partitions}
