@@ -34,7 +34,7 @@ _IO = frozenset({"read", "readStream", "write", "writeTo", "writeStream"})
 _GROUPINGS = frozenset({"groupBy", "groupby", "cube", "rollup", "pivot", "groupingSets"})
 
 
-def driver_actions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def driver_action(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Calls in transforms that bring rows to the driver."""
     for node, method in method_calls(source.transform_nodes):
         name = method.attr
@@ -52,7 +52,7 @@ def _is_foreign(source: ScriptTree, receiver: ast.expr) -> bool:
     return isinstance(source.value_of(receiver), ast.Constant | ast.List | ast.Tuple | ast.Dict)
 
 
-def python_udfs(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def python_udf(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Python code that runs on rows, such as UDFs."""
     for node in source.nodes:
         name = ""
@@ -64,7 +64,7 @@ def python_udfs(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"{name} runs Python on rows; Spark's built-in functions do not"
 
 
-def clocks(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def clock(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Reads of the current time; features depend only on the cut-off."""
     found: list[tuple[ast.AST, str]] = [(node, called(node)) for node in spark_calls(source, _CLOCK)]
     found += [(node, called(node)) for node in spark_calls(source, {"unix_timestamp"}) if not node.args]
@@ -74,7 +74,7 @@ def clocks(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
         yield place, f"{name}() depends on when the script runs; use the cut-off"
 
 
-def randomness(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def random(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Random values; the same input must give the same features."""
     found: list[tuple[ast.AST, str]] = [(node, f"{called(node)}()") for node in spark_calls(source, _RANDOM)]
     found += [(text, f"{name}()") for text, name in sql_calls(source, _RANDOM)]
@@ -86,14 +86,14 @@ def randomness(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"{called(node)}() takes random rows"
 
 
-def own_imports(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def imports_palmette(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Imports of palmette; a feature script must run without it."""
     for node, name in _imported(source):
         if name == "palmette":
             yield node, "the script must not depend on palmette"
 
 
-def outside_imports(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def forbidden_import(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Access to the machine or the network; a feature script uses only Spark and the team's package."""
     for node, name in _imported(source):
         if name in _MODULES:
@@ -122,14 +122,14 @@ def dynamic_code(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"{called(node)}() runs code that cannot be reviewed"
 
 
-def prints(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def print_(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Calls of print in transforms, where executors and drivers have logs instead."""
     for node in calls(source.transform_nodes, {"print"}):
         if isinstance(node.func, ast.Name):
             yield node, "print() inside a transform"
 
 
-def input_output(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def io_in_transform(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Reading or writing in transforms; other functions are responsible for that."""
     reads = {"spark.table", "open"}
     if not any(calls(source.transform_nodes, {"createOrReplaceTempView", "createTempView"})):
@@ -144,23 +144,9 @@ def input_output(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"{what} inside a transform; reading and writing have their own functions"
 
 
-def column_loops(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def column_loop(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """withColumn in a loop: every call adds a projection, until the optimizer stalls."""
     for node in calls(source.transform_nodes, {"withColumn", "withColumnRenamed"}):
         around = source.ancestors(node)
         if any(isinstance(item, ast.For | ast.While) or called(item) == "reduce" for item in around):
             yield node, f"{called(node)} in a loop; build the columns first and use one select or withColumns"
-
-
-RULES = {
-    "driver-action": driver_actions,
-    "python-udf": python_udfs,
-    "clock": clocks,
-    "random": randomness,
-    "imports-palmette": own_imports,
-    "forbidden-import": outside_imports,
-    "dynamic-code": dynamic_code,
-    "print": prints,
-    "io-in-transform": input_output,
-    "column-loop": column_loops,
-}

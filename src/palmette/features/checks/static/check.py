@@ -4,6 +4,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
+from inspect import isfunction
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,7 +15,13 @@ from palmette.features.script_tree import ScriptTree, parse
 
 Rule = Callable[[ScriptTree], Iterator[tuple[ast.AST, str]]]
 """A rule yields the nodes that violate it, each with a message."""
-RULES: Mapping[str, Rule] = {**writes.RULES, **calls.RULES, **rows.RULES, **names.RULES}
+RULES: Mapping[str, Rule] = {
+    name.strip("_").replace("_", "-"): rule
+    for module in (writes, calls, rows, names)
+    for name, rule in vars(module).items()
+    if isfunction(rule) and rule.__module__ == module.__name__ and not name.startswith("_")
+}
+"""By code: every public function of these modules is a rule, and its name is the code."""
 
 
 class StaticCheck:

@@ -22,7 +22,7 @@ _DICT = re.compile(r"(dict|mapping)\[str,dataframe", re.IGNORECASE)
 _SENTINELS = frozenset({"1970", "9999", "1900", "0001"})
 
 
-def forbidden_columns(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def forbidden_column(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Forbidden columns in transforms."""
     names = _forbidden_names(source)
     sql = {id(constant) for constant, _ in sql_texts(source)}
@@ -54,7 +54,7 @@ def _forbidden_names(source: ScriptTree) -> set[str]:
     return names
 
 
-def unknown_columns(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def unknown_column(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Columns that are read but exist in no table, are not in the output and are not created by the script."""
     known = {column.name for table in source.view.tables.values() for column in table.columns}
     known |= _NAMED_BY_SPARK | set(source.view.output) | {feature.name for feature in source.view.features}
@@ -120,7 +120,7 @@ def _columns_of_sql(text: str) -> list[str]:
     return [one.name for one in tree.find_all(exp.Column) if one.name not in bound and one.table not in bound]
 
 
-def unknown_tables(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def unknown_table(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Tables that do not belong to the view."""
     for function in source.functions.values():
         dicts = {
@@ -136,7 +136,7 @@ def unknown_tables(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
                         yield node, f"table {table!r} is not one of the view's{hint}"
 
 
-def fixed_dates(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def fixed_date(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Dates in transforms that are not in the specification."""
     written = source.view.spec.model_dump_json()
     for node, text in _texts(source):
@@ -149,11 +149,3 @@ def fixed_dates(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
             year, month, day = given
             if str(year) not in _SENTINELS and f"{year:04}-{month:02}-{day:02}" not in written:
                 yield call, "a date that is not in the specification; use the cut-off"
-
-
-RULES = {
-    "forbidden-column": forbidden_columns,
-    "unknown-column": unknown_columns,
-    "unknown-table": unknown_tables,
-    "fixed-date": fixed_dates,
-}

@@ -24,7 +24,7 @@ _FRAME_METHODS = frozenset({
 })  # fmt: skip
 
 
-def cross_joins(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def cross_join(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Cross joins, which no feature needs."""
     for node, _ in method_calls(source.nodes, {"crossJoin"}):
         yield node, "crossJoin() pairs every row with every row"
@@ -33,7 +33,7 @@ def cross_joins(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
             yield node, "join(how='cross') pairs every row with every row"
 
 
-def joins_without_keys(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def join_without_keys(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Joins without keys."""
     for node in _frame_joins(source):
         if len(node.args) == 1 and not any(word.arg == "on" for word in node.keywords) and not _is_cross(node):
@@ -66,14 +66,14 @@ def _is_frame(source: ScriptTree, node: ast.expr) -> bool:
     )
 
 
-def unordered_firsts(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def unordered_first(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """`first` and `last` without an order."""
     for node in spark_calls(source, _ARBITRARY):
         if _window_of(source, node) is None:
             yield node, f"{called(node)}() takes any row; use min_by/max_by or a window with a unique order"
 
 
-def unordered_collects(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def unordered_collect(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Collected lists whose order depends on the order of rows."""
     for node in spark_calls(source, _COLLECTS):
         if _window_of(source, node) is None and not _order_does_not_matter(source, node):
@@ -102,7 +102,7 @@ class _Order(NamedTuple):
     by: frozenset[str]
 
 
-def tied_orders(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def tied_order(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Orders that can have ties, which Spark breaks at random; they should end with the keys."""
     unique = _unique_sets(source)
     for node in spark_calls(source, _POSITIONAL | {"max_by", "min_by"}):
@@ -183,27 +183,15 @@ def hidden_fan_out(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
             yield node, f"{what}; make the joined side unique instead"
 
 
-def select_stars(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def select_star(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """A select of all columns, which leaves the output contract open."""
     for node, _ in method_calls(source.nodes, {"select", "selectExpr"}):
         if len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and node.args[0].value == "*":
             yield node, 'select("*") leaves the schema open; name the columns'
 
 
-def open_pivots(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def open_pivot(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Pivots without values, whose schema changes with the data."""
     for node, _ in method_calls(source.nodes, {"pivot"}):
         if len(node.args) == 1 and not node.keywords:
             yield node, "pivot() without values runs a job and has another schema when the data changes"
-
-
-RULES = {
-    "cross-join": cross_joins,
-    "join-without-keys": joins_without_keys,
-    "unordered-first": unordered_firsts,
-    "unordered-collect": unordered_collects,
-    "tied-order": tied_orders,
-    "hidden-fan-out": hidden_fan_out,
-    "select-star": select_stars,
-    "open-pivot": open_pivots,
-}

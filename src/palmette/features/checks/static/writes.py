@@ -10,13 +10,13 @@ _ADDING = frozenset({"append", "", "error", "errorifexists", "ignore"})
 """Write modes for which a second run does not leave the same data."""
 
 
-def missing_functions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def missing_function(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """A missing entry function."""
     if source.entry not in source.functions:
         yield source.tree, f"function {source.entry!r} is missing; the script has {sorted(source.functions)}"
 
 
-def added_rows(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def not_re_runnable(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Writes for which a second run does not leave the same data."""
     for node, mode in _writes(source):
         if mode in _ADDING:
@@ -26,7 +26,7 @@ def added_rows(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
         yield node, "writeTo().append() adds the same rows again at a second run"
 
 
-def deleted_partitions(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
+def static_overwrite(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Writes of one day that delete other days."""
     if not source.view.partition:
         return
@@ -84,6 +84,3 @@ def _one_partition(source: ScriptTree, node: ast.Call) -> bool:
     """Whether the path names a single partition: `.../day=...`."""
     given = [text for one in (*node.args, *(word.value for word in node.keywords)) for text in source.literals(one)]
     return any(f"{source.view.partition}=" in text for text in given)
-
-
-RULES = {"missing-function": missing_functions, "not-re-runnable": added_rows, "static-overwrite": deleted_partitions}
