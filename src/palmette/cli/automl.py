@@ -145,15 +145,10 @@ def _print_plans(made: dict[str, Any], as_json: bool) -> None:
         print_json(made)
         return
     chosen = made["choice"]["proposal"]["plan"]["name"]
-    rows = [
-        (
-            "→" if one["plan"]["name"] == chosen else "",
-            one["plan"]["name"],
-            ", ".join(each["candidate"]["name"] for each in one["estimates"]),
-            one["plan"]["idea"],
-        )
-        for one in made["proposals"]["proposals"]
-    ]
+    rows = []
+    for one in made["proposals"]["proposals"]:
+        name, trained = one["plan"]["name"], ", ".join(each["candidate"]["name"] for each in one["estimates"])
+        rows.append(("→" if name == chosen else "", name, trained, one["plan"]["idea"]))
     print_table(("", "plan", "candidates", "idea"), rows)
     click.echo(f"\n{made['choice']['reason']}")
     click.echo("Nothing was trained. Leave out --dry-run to train the plan marked →.")

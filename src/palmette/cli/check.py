@@ -76,16 +76,10 @@ def check(  # noqa: PLR0913 - one parameter per option
     views = {script: _view(spec, dfr, model) for script, spec in pairs.items()}
     checks = chosen_checks(quick, only, skip)
     with WarmSpark() if views else nullcontext() as spark:
-        checked = {
-            script: check_script(
-                FeatureScript(script, entry, root, tests),
-                view,
-                checks,
-                spark=spark,
-                progress=lambda message: say(message, as_json),
-            )
-            for script, view in views.items()
-        }
+        checked = {}
+        for script, view in views.items():
+            subject = FeatureScript(script, entry, root, tests)
+            checked[script] = check_script(subject, view, checks, spark=spark, progress=lambda text: say(text, as_json))
     if as_json:
         found = [
             {"script": str(script), "entry": one.entry, "words": one.words, **one.verdict.model_dump()}

@@ -74,18 +74,11 @@ def checkpoints(kind: str, rows: int, budget: float, id: str | None, as_json: bo
     if as_json:
         print_json([one.model_dump(mode="json") for one in found])
         return
-    table = [
-        (
-            one.record.id,
-            f"{(one.record.parameters or 0) / 1e6:.0f}M",
-            f"{one.record.megabytes or 0:g} MB",
-            one.record.licence or "not stated",
-            str(one.record.downloads or ""),
-            f"{one.seconds:g} s",
-            "; ".join(one.concerns),
-        )
-        for one in found
-    ]
+    table = []
+    for one in found:
+        record, parameters = one.record, f"{(one.record.parameters or 0) / 1e6:.0f}M"
+        facts = (record.id, parameters, f"{record.megabytes or 0:g} MB", record.licence or "not stated")
+        table.append((*facts, record.downloads or "", f"{one.seconds:g} s", "; ".join(one.concerns)))
     print_table(("network", "parameters", "size", "licence", "downloads", "encoding", "concerns"), table)
 
 

@@ -13,19 +13,13 @@ from palmette.errors import DeliveryError, did_you_mean
 
 PUSH_SECONDS = 120
 _FAILURES = (
+    ("push-rejected", "refused the branch", r"rejected\]|fetch first|fast-forward|protected branch|pre-receive"),
     (
-        "push-rejected",
-        "refused the branch",
-        r"\[(remote )?rejected\]|fetch first|fast-forward|protected branch|pre-receive",
-    ),
-    (
-        "push-unauthorised",
-        "does not let you in",
+        *("push-unauthorised", "does not let you in"),
         r"Authentication failed|could not read (User|Pass)|prompts disabled|Permission denied|\b40[13]\b",
     ),
     (
-        "remote-unreachable",
-        "cannot be reached",
+        *("remote-unreachable", "cannot be reached"),
         r"not appear to be a git repository|not found|Could not resolve|unable to access|Connection|hung up",
     ),
 )

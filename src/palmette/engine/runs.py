@@ -114,9 +114,8 @@ def resume_run(
     """
     opened = run_state(folder).opened
     if opened is None:
-        raise RunError(
-            f"The run in {str(folder.absolute())!r} was cut off before it began.", "Start it anew.", code="empty-run"
-        )
+        message = f"The run in {str(folder.absolute())!r} was cut off before it began."
+        raise RunError(message, "Start it anew.", code="empty-run")
     session = RunSession(
         folder,
         observer,

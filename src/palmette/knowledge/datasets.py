@@ -32,15 +32,8 @@ class DatasetCandidate(Model):
 
     def __str__(self) -> str:
         one = self.record
-        size = ", ".join(
-            f"{value:,.10g} {unit}"
-            for value, unit in (
-                (one.rows, "rows"),
-                (one.features or len(one.columns) or None, "columns"),
-                (one.megabytes, "MB"),
-            )
-            if value is not None
-        )
+        counts = {"rows": one.rows, "columns": one.features or len(one.columns) or None, "MB": one.megabytes}
+        size = ", ".join(f"{count:,.10g} {unit}" for unit, count in counts.items() if count is not None)
         facts = (one.title, size or "size unknown", f"licence {one.licence or 'not stated'}", f"fit {self.fit:.0%}")
         return f"{one.place}: {'; '.join((*facts, *self.concerns))}"
 
