@@ -56,14 +56,10 @@ def located(repository: Path) -> RepositoryLocation:
     git = Git(repository, _LOOKING_SECONDS)
     found = git.attempt("rev-parse", "--absolute-git-dir", "--git-common-dir")
     if found.code != 0:
+        remedy = "Give the path of a git checkout, or make one: git init && git add . && git commit."
         late = f"git did not tell within {_LOOKING_SECONDS} s what it is"
         owner = "git does not trust its owner" if "dubious ownership" in found.err else "this is not a git repository"
-        raise problem(
-            "not-a-repository",
-            late if found.code is None else owner,
-            repository,
-            "Give the path of a git checkout, or make one: git init && git add . && git commit.",
-        )
+        raise problem("not-a-repository", late if found.code is None else owner, repository, remedy)
     own, common = ((repository / line).resolve() for line in found.out.splitlines())
     whole = repository.resolve()
     top = next((folder for folder in (whole, *whole.parents) if folder == own or (folder / ".git").exists()), whole)

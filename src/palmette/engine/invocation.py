@@ -253,11 +253,8 @@ class Invoker:
     def _input(self, name: str, inputs: Mapping[str, str], item: JsonValue = None) -> BaseModel:
         """The actor's input, filled by field name from artefacts and fixed parameters."""
         node = self._setup.topology.actors[name]
-        values = {
-            field: self._store.get(inputs[artefact])
-            for field, artefact in self._wiring.fields(name).items()
-            if artefact in inputs
-        }
+        fields = self._wiring.fields(name).items()
+        values = {field: self._store.get(inputs[artefact]) for field, artefact in fields if artefact in inputs}
         if node.fan_out:
             values[node.fan_out.field] = item
         try:
@@ -297,12 +294,8 @@ def _crash(name: str, error: Exception) -> Violation:
     """An actor's exception as a violation; failures of the machine are raised as such."""
     if fault := machine_error(error):
         raise fault from error
-    return Violation(
-        code="actor-crashed",
-        message=f"{name} raised {type(error).__name__}: {error}",
-        evidence="".join(traceback.format_exception(error, limit=-8))[-4000:],
-        subject=name,
-    )
+    message, trace = f"{name} raised {type(error).__name__}: {error}", traceback.format_exception(error, limit=-8)
+    return Violation(code="actor-crashed", message=message, evidence="".join(trace)[-4000:], subject=name)
 
 
 @contextmanager

@@ -222,15 +222,9 @@ def _edited(state: RunState, event: e.ArtefactEdited) -> RunState:
 def _attempt_failed(state: RunState, event: e.AttemptFailed) -> RunState:
     actor = state.actor(event.actor)
     past = PastAttempt(number=len(actor.attempts) + 1, reason=event.reason, fix=event.fix, violations=event.violations)
-    state = _changed(
-        state,
-        event.actor,
-        attempts=(*actor.attempts, past),
-        measurements=event.measurements or actor.measurements,
-        refused=event.output or actor.refused,
-        seconds=actor.seconds + event.seconds,
-    )
-    return _attempted(state)
+    shown = {"measurements": event.measurements or actor.measurements, "refused": event.output or actor.refused}
+    attempts, seconds = (*actor.attempts, past), actor.seconds + event.seconds
+    return _attempted(_changed(state, event.actor, attempts=attempts, seconds=seconds, **shown))
 
 
 def _succeeded(state: RunState, event: e.ActorSucceeded) -> RunState:
@@ -238,13 +232,8 @@ def _succeeded(state: RunState, event: e.ActorSucceeded) -> RunState:
     if old is None or old.digest != event.output:
         version = Version(event.output, old.number + 1 if old else 1, event.actor)
         state = replace(state, artefacts={**state.artefacts, event.artefact: version})
-    found = {
-        "key": event.key,
-        "inputs": event.inputs,
-        "verdict": event.verdict,
-        "measurements": event.verdict.measurements,
-    }
-    state = _changed(state, event.actor, status="succeeded", failure=None, **found)
+    state = _changed(state, event.actor, verdict=event.verdict, measurements=event.verdict.measurements)
+    state = _changed(state, event.actor, status="succeeded", failure=None, key=event.key, inputs=event.inputs)
     return _arrived(_carried_out(state, event.actor), event.actor)
 
 

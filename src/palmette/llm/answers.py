@@ -81,12 +81,8 @@ _QUOTES = {ord(char): '"' for char in "“”„‟"} | {ord(char): "'" for char
 
 def code_fields(answer: type[Answer]) -> dict[str, str]:
     """The fields given as fenced blocks, with their languages."""
-    return {
-        name: mark.language
-        for name, info in answer.model_fields.items()
-        for mark in info.metadata
-        if isinstance(mark, CodeField)
-    }
+    marks = [(name, mark) for name, info in answer.model_fields.items() for mark in info.metadata]
+    return {name: mark.language for name, mark in marks if isinstance(mark, CodeField)}
 
 
 def read_answer(reply: Reply, answer: type[A]) -> A | Answer | BadAnswer:

@@ -204,11 +204,8 @@ def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:
         if str(error).startswith("Unknown model"):
             raise unknown_provider(provider, model) from error
         message, _, _ = hide(str(error)).partition(" or pass it via")
-        raise UserError(
-            f"The model {provider}:{model} cannot be used: {message.rstrip('.')}.",
-            "Set it in the environment or in the secrets file.",
-            code="model-setup",
-        ) from error
+        message = f"The model {provider}:{model} cannot be used: {message.rstrip('.')}."
+        raise UserError(message, "Set it in the environment or in the secrets file.", code="model-setup") from error
 
 
 def unknown_provider(provider: str, model: str) -> UserError:

@@ -51,13 +51,9 @@ def examine(name: str) -> Examined:
     load_secrets()
     provider = open_provider(name, Path.cwd(), hider())
     settings = Settings(max_tokens=MOST, timeout=60)
-    prompt = Prompt(
-        role="doctor",
-        messages=(
-            Message(speaker="system", text=f"Answer exactly in the form that is asked for.\n\n{describe(_Sum)}"),
-            Message(speaker="user", text="What is 17 + 25? Give the sum, and a script that prints it."),
-        ),
-    )
+    form = f"Answer exactly in the form that is asked for.\n\n{describe(_Sum)}"
+    sum_ = Message(speaker="user", text="What is 17 + 25? Give the sum, and a script that prints it.")
+    prompt = Prompt(role="doctor", messages=(Message(speaker="system", text=form), sum_))
     begun = time.monotonic()
     reply = provider.reply(prompt, settings)
     seconds = time.monotonic() - begun

@@ -88,13 +88,10 @@ class _Tools:
         quick: Annotated[bool, Field(description="Only static rules and the plan, without running on rows.")] = False,
     ) -> FeatureCheck:
         """Check a PySpark feature script against its specification, by running it on rows that provoke mistakes."""
-        found = check_script(
-            FeatureScript(self._roots.path(script), entry or None),
-            view_of(self._roots.path(fsc), self._roots.path(dfr), human=engine.NoHuman()),
-            chosen_checks(quick),
-            spark=self.spark(),
-            progress=_Progress(context).say,
-        )
+        subject = FeatureScript(self._roots.path(script), entry or None)
+        view = view_of(self._roots.path(fsc), self._roots.path(dfr), human=engine.NoHuman())
+        say = _Progress(context).say
+        found = check_script(subject, view, chosen_checks(quick), spark=self.spark(), progress=say)
         return FeatureCheck(
             ok=found.verdict.ok,
             entry=found.entry,

@@ -79,11 +79,8 @@ class RunIndex:
     def waiting(self) -> list[dict[str, Any]]:
         """The open questions of all runs that are worked on or were killed while they asked."""
         lines = [line for id in self._ids("")[: PAGE * 4] if (line := self.line(id)) and line["waiting"]]
-        return [
-            {"run": line["id"], "what": line["what"], "status": line["status"], **one}
-            for line in lines
-            for one in questions(runs_folder() / line["id"])
-        ]
+        asked = [(line, one) for line in lines for one in questions(runs_folder() / line["id"])]
+        return [{"run": line["id"], "what": line["what"], "status": line["status"], **one} for line, one in asked]
 
     def _ids(self, before: str) -> list[str]:
         try:
@@ -201,11 +198,8 @@ def difference(folder: Folder, old: Digest, new: Digest) -> list[dict[str, Any]]
     before, after = files_of(folder, old), files_of(folder, new)
     found = []
     for name in dict.fromkeys([*after, *before]):
-        lines = list(
-            difflib.unified_diff(
-                before.get(name, "").splitlines(), after.get(name, "").splitlines(), name, name, lineterm="", n=3
-            )
-        )
+        old_lines, new_lines = (texts.get(name, "").splitlines() for texts in (before, after))
+        lines = list(difflib.unified_diff(old_lines, new_lines, name, name, lineterm=""))
         if lines:
             found.append({"path": name, "lines": lines[2:]})
     return found

@@ -125,12 +125,11 @@ class _View:
     def of(cls, tables: Sequence[InferredTable]) -> _View | None:
         events = [one for one in tables if one.kind == "event"]
         last = latest_day(events)
-        candidates = Counter(
-            column.name
-            for one in events
-            for column in one.data.columns
-            if column.is_key_like and (column.name,) != one.keys and 1 < column.distinct < one.data.rows
-        )
+        keys = [(one, column) for one in events for column in one.data.columns if column.is_key_like]
+        shared = [
+            column.name for one, column in keys if 1 < column.distinct < one.data.rows and (column.name,) != one.keys
+        ]
+        candidates = Counter(shared)
         if not candidates or last is None:
             return None
         referenced = {column for one in events for column, _ in one.references}
@@ -204,13 +203,9 @@ def _run(view: _View, facts: RepositoryFacts, folder: Path) -> Iterator[str]:
 def _facts(root: Path) -> RepositoryFacts:
     checkout = Checkout(root)
     neighbours = find_neighbours(checkout)
-    named = Counter(
-        parameter.annotation.rpartition(".")[2]
-        for neighbour in neighbours
-        for function in neighbour.module.functions
-        for parameter in function.parameters
-        if BY_NAME.get(parameter.name) == "config" and parameter.annotation
-    )
+    functions = [function for neighbour in neighbours for function in neighbour.module.functions]
+    configs = [one for function in functions for one in function.parameters if BY_NAME.get(one.name) == "config"]
+    named = Counter(one.annotation.rpartition(".")[2] for one in configs if one.annotation)
     classes = {node.name: module.name for module in checkout.modules for node in module.classes if not module.is_test}
     name = next((name for name, _ in named.most_common() if name in classes), "")
     readmes = [path for path in checkout.paths if path.upper().startswith("README.")]

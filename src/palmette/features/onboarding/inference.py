@@ -104,11 +104,8 @@ class InferredTable:
         if part not in self.times or days.type.name != "date":
             return False
         times = self.data.column(self.times[part]).values.to_pylist()
-        return all(
-            day == (time.date() if isinstance(time, datetime) else time)
-            for day, time in zip(days.values.to_pylist(), times, strict=True)
-            if time is not None
-        )
+        pairs = zip(days.values.to_pylist(), times, strict=True)
+        return all(day == (at.date() if isinstance(at, datetime) else at) for day, at in pairs if at is not None)
 
 
 def infer(tables: Sequence[TableData]) -> list[InferredTable]:
@@ -226,11 +223,9 @@ def _time_columns(one: InferredTable) -> Iterator[tuple[str, str]]:
             yield column.name, ""
         elif column.type.is_integer and re.search(_EPOCH_NAMES, column.name.lower()):
             low, high = column.range
-            yield from (
-                (column.name, unit)
-                for unit, factor in EPOCHS.items()
-                if _AFTER * factor <= low and high <= _BEFORE * factor
-            )
+            for unit, factor in EPOCHS.items():
+                if _AFTER * factor <= low and high <= _BEFORE * factor:
+                    yield column.name, unit
 
 
 def _validity(one: InferredTable, times: Sequence[str]) -> tuple[str, str] | None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,11 +171,8 @@ def _csv_format(path: Path) -> Any:
         reader = csv.reader(lines)
         names = next(reader, [])
         seen = [row for row, _ in zip(reader, range(1000), strict=False)]
-    texts = {
-        name: pa.string()
-        for index, name in enumerate(names)
-        if any(len(row) > index and _LEADING_ZERO.fullmatch(row[index]) for row in seen)
-    }
+    columns = zip(names, zip_longest(*seen, fillvalue=""), strict=False)
+    texts = {name: pa.string() for name, cells in columns if any(map(_LEADING_ZERO.fullmatch, cells))}
     options = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
     return ds.CsvFileFormat(convert_options=options)
 

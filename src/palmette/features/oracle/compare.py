@@ -93,11 +93,8 @@ def _differences(compare: _Comparison, expected: Frame, actual: Frame, limit: in
 
 def _columns(expected: Frame, actual: Frame) -> list[Difference]:
     mine, theirs = (dict(zip(one, map(str, one.values()), strict=True)) for one in (expected.schema, actual.schema))
-    found = [
-        Difference({}, name, mine.get(name, "no such column"), theirs.get(name, "no such column"))
-        for name in {**mine, **theirs}
-        if mine.get(name) != theirs.get(name)
-    ]
+    unlike, none = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)], "no such column"
+    found = [Difference({}, name, mine.get(name, none), theirs.get(name, none)) for name in unlike]
     if not found and list(expected.schema) != list(actual.schema):
         found.append(Difference({}, "", f"columns {', '.join(expected.schema)}", f"{', '.join(actual.schema)}"))
     return found

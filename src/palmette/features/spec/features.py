@@ -60,11 +60,8 @@ class FeatureResolver:
             self._categories(aggregate.categories, source, f"{path}.categories")
             if len(self.scope.findings) > before:
                 return []
-            return [
-                found
-                for one, computed in spread(feature, aggregate, aggregate.categories)
-                for found in self._single(one, computed, source, path, field)
-            ]
+            parts = spread(feature, aggregate, aggregate.categories)
+            return [one for part, computed in parts for one in self._single(part, computed, source, path, field)]
         return self._single(feature, aggregate, source, path, field)
 
     def _single(

@@ -33,11 +33,8 @@ def known() -> frozenset[str]:
 @functools.cache
 def results() -> dict[str, SparkType]:
     """Result types of functions that always return the same type."""
-    return {
-        name: c.INTERVAL if kind == "interval" else SparkType.parse(kind)
-        for kind, listed in _lists()["results"].items()
-        for name in listed.split()
-    }
+    kinds = {name: kind for kind, listed in _lists()["results"].items() for name in listed.split()}
+    return {name: c.INTERVAL if kind == "interval" else SparkType.parse(kind) for name, kind in kinds.items()}
 
 
 def result_of(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:

@@ -90,11 +90,8 @@ class OpenAlex(Source):
 
     def _work(self, one: dict[str, Any]) -> Record:
         index = one.get("abstract_inverted_index")
-        places = [
-            (place, word)
-            for word, all_places in (index.items() if isinstance(index, dict) else ())
-            for place in all_places
-        ]
+        words = index.items() if isinstance(index, dict) else ()
+        places = [(place, word) for word, all_places in words for place in all_places]
         authors = [each.get("author", {}).get("display_name") for each in dicts(one, "authorships")]
         return self.record(
             *("paper", str(one.get("id", "")).rpartition("/")[2], one["display_name"]),

@@ -64,11 +64,8 @@ def _holds(folder: Path, module: str) -> bool:
 
 def violations(source: ScriptTree, name: str) -> Iterator[Violation]:
     """The violations of all rules in file order, without duplicates."""
-    found = {
-        (getattr(node, "lineno", 0), code, message): node
-        for code, rule in RULES.items()
-        for node, message in rule(source)
-    }
+    broken = [(node, code, message) for code, rule in RULES.items() for node, message in rule(source)]
+    found = {(getattr(node, "lineno", 0), code, message): node for node, code, message in broken}
     for (line, code, message), node in sorted(found.items(), key=lambda item: item[0]):
         place = f"{name}:{line}" if line else name
         yield Violation(code=code, message=f"{place}: {message}.", evidence=source.line(node), subject=name)

@@ -61,12 +61,8 @@ def unknown_column(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     known |= {name for item in source.view.sources for name in item.schema}
     reads = list(_reads(source))
     beside = source.docstrings | {id(node) for node, _ in reads}
-    made = {
-        name
-        for node, text in texts(source.nodes)
-        if id(node) not in beside
-        for name in (text, *re.findall(r"\w+", text))
-    }
+    written = [text for node, text in texts(source.nodes) if id(node) not in beside]
+    made = {name for text in written for name in (text, *re.findall(r"\w+", text))}
     made |= {keyword.arg for node in calls(source.nodes) for keyword in node.keywords if keyword.arg}
     made |= {name for _, text in sql_texts(source) for name in re.findall(r"(?i)\bas\s+`?(\w+)", text)}
     made |= _made_by_pattern(source, {name for _, name in reads})
@@ -123,11 +119,8 @@ def _columns_of_sql(text: str) -> list[str]:
 def unknown_table(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Tables that do not belong to the view."""
     for function in source.functions.values():
-        dicts = {
-            one.arg
-            for one in parameters(function)
-            if one.annotation is not None and _DICT.match(ast.unparse(one.annotation).replace(" ", ""))
-        }
+        types = {one.arg: ast.unparse(one.annotation) for one in parameters(function) if one.annotation is not None}
+        dicts = {name for name, annotation in types.items() if _DICT.match(annotation.replace(" ", ""))}
         for node in ast.walk(function):
             match node:
                 case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=table)):

@@ -57,13 +57,9 @@ def _is_frame(source: ScriptTree, node: ast.expr) -> bool:
     for _, method in method_calls(source.chain(node)):
         bottom = source.value_of(method.value)
     function = source.function_of(node)
-    return isinstance(function, ast.FunctionDef) and any(
-        isinstance(bottom, ast.Name)
-        and one.arg == bottom.id
-        and one.annotation is not None
-        and ast.unparse(one.annotation).endswith("DataFrame")
-        for one in parameters(function)
-    )
+    given = parameters(function) if isinstance(function, ast.FunctionDef) else []
+    types = {one.arg: ast.unparse(one.annotation) for one in given if one.annotation is not None}
+    return isinstance(bottom, ast.Name) and types.get(bottom.id, "").endswith("DataFrame")
 
 
 def unordered_first(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
