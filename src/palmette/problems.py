@@ -31,13 +31,8 @@ def fault(problem: str, value: object = None, known: Iterable[object] = (), /, *
     names = [str(name) for name in known]
     facts = {name: _Names(fact) if type(fact) in (list, tuple, dict) else fact for name, fact in facts.items()}
     message, remedy = (text.format(value=value, known=_Names(names), **facts) for text in _texts()[problem])
-    return Mistake(
-        problem.partition("/")[0],
-        message,
-        remedy,
-        value=None if value is None else str(value),
-        nearest=nearest(str(value), names) if names else None,
-    )
+    code, close = problem.partition("/")[0], nearest(str(value), names) if names else None
+    return Mistake(code, message, remedy, value=None if value is None else str(value), nearest=close)
 
 
 class _Names(tuple[object, ...]):

@@ -131,13 +131,10 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
     )
     if run.earlier:
         click.echo(f"{run.earlier} earlier events are left out; all of them: palmette show {summary.id} --all\n")
-    rows = [
-        (
-            *(one.number or "", one.actor, one.outcome, len(one.attempts) or ""),
-            *(duration(one.seconds) if one.seconds else "", first_line(one.note)),
-        )
-        for one in steps
-    ]
+    rows = []
+    for one in steps:
+        took = duration(one.seconds) if one.seconds else ""
+        rows.append((one.number or "", one.actor, one.outcome, len(one.attempts) or "", took, first_line(one.note)))
     print_table(("step", "actor", "outcome", "attempts", "time", "note"), rows)
     _print_attempts(steps, evidence, folder / "work")
     print_costs(state)

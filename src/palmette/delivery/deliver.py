@@ -85,17 +85,10 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
     patch.write_text(worktree.patch(), encoding="utf-8")
     is_local = target.target == "local"
     remote = target.remote or (None if is_local else "origin")
-    done = Delivered(
-        branch=worktree.branch.name,
-        base=worktree.base,
-        commit=commit,
-        paths=worktree.changed(),
-        body=str(body),
-        patch=str(patch),
-    )
-    draft = PullRequestDraft(
-        title=subject_line(change.title), body=change.body, branch=done.branch, base=done.base, draft=target.draft
-    )
+    branch, base, paths = worktree.branch.name, worktree.base, worktree.changed()
+    done = Delivered(branch=branch, base=base, commit=commit, paths=paths, body=str(body), patch=str(patch))
+    title = subject_line(change.title)
+    draft = PullRequestDraft(title=title, body=change.body, branch=branch, base=base, draft=target.draft)
     forge: Forge | None = None
     try:
         forge = None if is_local else forge_of(target, worktree.git, remote or "origin")

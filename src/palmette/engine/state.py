@@ -255,11 +255,8 @@ def _attempted(state: RunState, count: int = 1) -> RunState:
 
 def _paid(state: RunState, event: e.CallAnswered) -> RunState:
     who, cost = (event.actor, event.role), event.spend.model_copy(update={"seconds": event.seconds})
-    return replace(
-        state,
-        bill={**state.bill, who: state.bill.get(who, Spend()).plus(cost)},
-        spent=replace(state.spent, spend=state.spent.spend.plus(event.spend)),
-    )
+    bill = {**state.bill, who: state.bill.get(who, Spend()).plus(cost)}
+    return replace(state, bill=bill, spent=replace(state.spent, spend=state.spent.spend.plus(event.spend)))
 
 
 def _changed(state: RunState, name: str, **changes: Any) -> RunState:

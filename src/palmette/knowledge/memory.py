@@ -262,15 +262,13 @@ def recalled(subject: Subject) -> LookupResult:
 
 
 def _finding(one: RunMemory, alike: float) -> KnowledgeFinding:
-    best = [each.candidate for each in one.candidates[:CANDIDATES]]
+    best = tuple(each.candidate for each in one.candidates[:CANDIDATES])
     learners = tuple(dict.fromkeys(each.learner for each in best))
-    return KnowledgeFinding(
-        text=f"On a similar table, {', '.join(learners)} led an earlier run.",
-        source=f"run {one.run}",
-        because=f"its figures are {alike:.0%} alike",
-        algorithms=learners,
-        candidates=tuple(best),
+    text, because = (
+        f"On a similar table, {', '.join(learners)} led an earlier run.",
+        f"its figures are {alike:.0%} alike",
     )
+    return KnowledgeFinding(text=text, source=f"run {one.run}", because=because, algorithms=learners, candidates=best)
 
 
 def mended_before(code: str) -> list[Remedy]:

@@ -83,10 +83,8 @@ class Answerer:
 
     def reply(self, prompt: Prompt, pay: Pay) -> Reply:
         """One exchange, remembered and counted."""
-        prompt = Prompt(
-            role=prompt.role,
-            messages=tuple(one.model_copy(update={"text": self.hide(one.text)}) for one in prompt.messages),
-        )
+        hidden = tuple(one.model_copy(update={"text": self.hide(one.text)}) for one in prompt.messages)
+        prompt = Prompt(role=prompt.role, messages=hidden)
         request: JsonValue = {
             "models": [provider.name for provider in self.providers],
             "settings": self.settings.model_dump(mode="json", include={"temperature", "max_tokens"}),
@@ -98,14 +96,10 @@ class Answerer:
     def _estimate(self, prompt: Prompt) -> Spend:
         """The maximum cost of an exchange."""
         tokens = sum(estimate_tokens(message.text) + 8 for message in prompt.messages)
-        prices = [provider.price(tokens, self.settings.max_tokens) for provider in self.providers]
-        return Spend(
-            calls=1,
-            input_tokens=tokens,
-            output_tokens=self.settings.max_tokens,
-            money=max((price for price in prices if price is not None), default=0.0),
-            unpriced=int(None in prices),
-        )
+        most = self.settings.max_tokens
+        prices = [provider.price(tokens, most) for provider in self.providers]
+        money = max((price for price in prices if price is not None), default=0.0)
+        return Spend(calls=1, input_tokens=tokens, output_tokens=most, money=money, unpriced=int(None in prices))
 
     def _exchange(self, prompt: Prompt) -> Paid:
         """The reply of the first model that answers."""

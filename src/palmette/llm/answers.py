@@ -91,10 +91,8 @@ def read_answer(reply: Reply, answer: type[A]) -> A | Answer | BadAnswer:
         given = " ".join(reply.text.split())[:200] or "it gave no reason."
         return BadAnswer("answer-refused", f"{reply.model} declined to answer: {given}", final=True)
     if reply.finish == "length":
-        return BadAnswer(
-            "answer-truncated",
-            f"The answer was cut off after {reply.output_tokens} tokens and was not used. Answer more briefly.",
-        )
+        what = f"The answer was cut off after {reply.output_tokens} tokens and was not used. Answer more briefly."
+        return BadAnswer("answer-truncated", what)
     if not reply.text.strip():
         return BadAnswer("answer-empty", "The answer was empty. Give the whole answer.")
     split = split_blocks(reply.text.replace("\r\n", "\n").removeprefix("\ufeff"))

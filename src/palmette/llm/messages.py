@@ -69,13 +69,8 @@ class Reply(Model):
 
     def spend(self, price: float | None) -> Spend:
         """Cost of a call with this reply; `price` is None if unknown."""
-        return Spend(
-            calls=1,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            money=price or 0.0,
-            unpriced=int(price is None),
-        )
+        read, written = self.input_tokens, self.output_tokens
+        return Spend(calls=1, input_tokens=read, output_tokens=written, money=price or 0.0, unpriced=int(price is None))
 
 
 class Provider(Protocol):

@@ -81,14 +81,9 @@ class ScoredHoldOut:
             value, spread = score(self.metric, self._truth, made), interval(self.metric, self._truth, made)
         except ValueError as error:
             raise _bad(f"{submission.name!r} cannot be scored: {error}.") from error
-        found = HoldOutScore(
-            metric=self.metric.name,
-            score=value,
-            low=spread.low,
-            high=spread.high,
-            rows=len(self._truth),
-            left=MOST - len(asked) - 1,
-        )
+        name, left = self.metric.name, MOST - len(asked) - 1
+        rows = len(self._truth)
+        found = HoldOutScore(metric=name, score=value, low=spread.low, high=spread.high, rows=rows, left=left)
         self._record.parent.mkdir(parents=True, exist_ok=True)
         with self._record.open("a", encoding="utf-8") as file:
             line = {"at": time.time(), "submission": digest, "score": found.model_dump(exclude={"left"})}

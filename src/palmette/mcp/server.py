@@ -253,12 +253,9 @@ def _reporting(tool: Callable[P, R]) -> Callable[P, R]:
 def open_server(roots: Sequence[Path], holdout: ScoredHoldOut | None = None) -> MCPServer[Any]:
     """A server whose tools read and write within `roots`; relative paths start at the first."""
     tools = _Tools(roots, holdout)
+    version = metadata.version("palmette")
     server = MCPServer[Any](
-        "palmette",
-        instructions=INSTRUCTIONS,
-        version=metadata.version("palmette"),
-        lifespan=tools.lifespan,
-        log_level="WARNING",
+        "palmette", instructions=INSTRUCTIONS, version=version, lifespan=tools.lifespan, log_level="WARNING"
     )
     for tool in (
         tools.check_features, tools.expected_rows, tools.plan_features, tools.build_features, tools.automl,

@@ -31,11 +31,9 @@ class ColumnSet:
 
     @classmethod
     def of_table(cls, table: Table) -> ColumnSet:
-        return cls(
-            table.column_types,
-            {column.name: frozenset({f"{table.name}.{column.name}"}) for column in table.columns},
-            values={column.name: column.values for column in table.columns if column.values},
-        )
+        origins = {column.name: frozenset({f"{table.name}.{column.name}"}) for column in table.columns}
+        values = {column.name: column.values for column in table.columns if column.values}
+        return cls(table.column_types, origins, values=values)
 
     def put(self, name: str, kind: SparkType | None, origins: Origins) -> None:
         """Adds or replaces a column without a closed set of values; one without a type is marked as broken."""

@@ -46,18 +46,12 @@ class AskError(Exception):
         if self.candidates:
             head, *tail = re.split(rf"(?<!\w){re.escape(self.phrase)}(?!\w)", words, maxsplit=1)
             readings = tuple(f"{head}{one}{tail[0]}" if tail and one != self.phrase else one for one in self.candidates)
-            return WordsQuestion(
-                "ambiguous-words",
-                f"In {words!r}, does {self.phrase!r} mean {' or '.join(self.candidates)}?",
-                f"Write it as {' or as '.join(map(repr, readings))}, {advice}",
-                readings,
-            )
+            question = f"In {words!r}, does {self.phrase!r} mean {' or '.join(self.candidates)}?"
+            remedy = f"Write it as {' or as '.join(map(repr, readings))}, {advice}"
+            return WordsQuestion("ambiguous-words", question, remedy, readings)
         known = f" ({listing(self.known, self.phrase)})" if self.known else ""
-        return WordsQuestion(
-            "unknown-words",
-            f"In {words!r}, which {self.wanted}{known} does {self.phrase!r} mean?",
-            f"Use its name, {advice}",
-        )
+        question = f"In {words!r}, which {self.wanted}{known} does {self.phrase!r} mean?"
+        return WordsQuestion("unknown-words", question, f"Use its name, {advice}")
 
 
 def tokens(phrase: str) -> tuple[str, ...]:

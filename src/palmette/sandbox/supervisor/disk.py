@@ -52,7 +52,7 @@ class Disk:
             return False
         started = time.monotonic()
         try:
-            written = sum(max(self._least, _size(stat)) for stat in self._changed(pids))
+            written = sum(max(self._least, stat.st_blocks * 512) for stat in self._changed(pids))
             written += min(max(0, lost - written), self._hidden(pids))
         except _TooDeepError:
             return True
@@ -99,10 +99,6 @@ def _free(folder: str) -> tuple[int, int] | None:
         found = os.statvfs(folder)
         return found.f_bavail * found.f_frsize, found.f_ffree
     return None
-
-
-def _size(stat: os.stat_result) -> int:
-    return stat.st_blocks * 512
 
 
 def _files(folders: list[str]) -> Iterator[os.stat_result]:
