@@ -264,10 +264,8 @@ def recalled(subject: Subject) -> LookupResult:
 def _finding(one: RunMemory, alike: float) -> KnowledgeFinding:
     best = tuple(each.candidate for each in one.candidates[:CANDIDATES])
     learners = tuple(dict.fromkeys(each.learner for each in best))
-    text, because = (
-        f"On a similar table, {', '.join(learners)} led an earlier run.",
-        f"its figures are {alike:.0%} alike",
-    )
+    text = f"On a similar table, {', '.join(learners)} led an earlier run."
+    because = f"its figures are {alike:.0%} alike"
     return KnowledgeFinding(text=text, source=f"run {one.run}", because=because, algorithms=learners, candidates=best)
 
 
