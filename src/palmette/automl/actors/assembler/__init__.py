@@ -1,1 +1,0 @@
-"""The search: own code on a sample first, with repairs, then all candidates in full."""

@@ -1,1 +1,0 @@
-"""The plans' data steps: the treatment of every column, and derived features, decided before training."""

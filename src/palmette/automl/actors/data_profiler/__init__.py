@@ -1,1 +1,0 @@
-"""Computes the profile of the training rows."""

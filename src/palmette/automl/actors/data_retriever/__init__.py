@@ -1,1 +1,0 @@
-"""Finds the data that a request names, and reads them."""

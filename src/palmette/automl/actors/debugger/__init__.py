@@ -1,1 +1,0 @@
-"""A patch of one module of own code that failed."""

@@ -1,1 +1,0 @@
-"""Hands over the project: only what it needs, running as it promises."""

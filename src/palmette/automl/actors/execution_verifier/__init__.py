@@ -1,1 +1,0 @@
-"""The plan that is carried out: chosen by estimates, before anything is trained."""

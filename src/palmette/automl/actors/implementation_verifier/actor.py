@@ -249,9 +249,8 @@ class ImplementationVerifier(BaseActor):
         if output.training_seconds > LIMIT * input.task.budget:
             detail = f"{output.training_seconds:.0f} s of training, with a budget of {input.task.budget:.0f} s"
             measured.append(Measurement(name="budget", status="warning", detail=detail))
-        measured += [
-            Measurement(name=one.wish, status=CHECKED[one.status], detail=one.measured) for one in output.results
-        ]
+        results = ((one.wish, CHECKED[one.status], one.measured) for one in output.results)
+        measured += [Measurement(name=wish, status=status, detail=detail) for wish, status, detail in results]
         return Verdict.of(self._revisions(input, output), measured)
 
     def _revisions(self, input: ImplementationInput, output: Assessment) -> list[Violation]:

@@ -63,10 +63,8 @@ class ModelPlanner(RuledAgent):
     def sections(self, input: ModelPlannerInput, context: Context) -> tuple[Section, ...]:
         known, proposals = input.begun()
         every = {one.candidate.name: one for made in proposals.values() for one in made.estimates}
-        plans = [
-            f"{name} ({made.plan.idea}): {', '.join(one.candidate.name for one in made.estimates)}"
-            for name, made in proposals.items()
-        ]
+        names = {name: ", ".join(one.candidate.name for one in made.estimates) for name, made in proposals.items()}
+        plans = [f"{name} ({proposals[name].plan.idea}): {listed}" for name, listed in names.items()]
         candidates = [f"{shown.described(one.candidate)}; {estimated(one)}" for one in every.values()]
         return (
             shown.request(known),

@@ -1,1 +1,0 @@
-"""Features, learners and search by one hand: the ablation of modules that are written apart."""

@@ -1,1 +1,0 @@
-"""From what was asked, in whatever form, to one typed task."""

@@ -54,9 +54,7 @@ def held_out(places: RowPositions, use: SeriesUse, share: float) -> NDArray[np.b
     """(n,): whether a row is in the hold-out, the last whole horizons of its series; short series have none."""
     starts = {}
     for number, length in enumerate(places.lengths):
-        windows = max(1, int(share * length / use.horizon))
-        while windows > 1 and length - windows * use.horizon < 2 * use.horizon:
-            windows -= 1
+        windows = max(1, min(int(share * length / use.horizon), length // use.horizon - 2))
         if length - windows * use.horizon >= use.horizon + 2:
             starts[number] = length - windows * use.horizon
     return places.from_step(starts)
