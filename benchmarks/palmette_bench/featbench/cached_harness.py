@@ -52,10 +52,11 @@ class CachedHarness(ConnectHarness):
         root: Path,
         python_path: Sequence[Path] = (),
         orders: Mapping[str, OrderOfTests] = {},
+        builder: str = "",
     ) -> dict[str, SuiteResult]:
         def make() -> Any:
             made = super(CachedHarness, self).run_tests(
-                tests, variants, script, root=root, python_path=python_path, orders=orders
+                tests, variants, script, root=root, python_path=python_path, orders=orders, builder=builder
             )
             return {name: {**vars(one)} for name, one in made.items()}
 

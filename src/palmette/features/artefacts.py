@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from pydantic import Field
@@ -57,8 +58,8 @@ class ScriptStyle(Model):
     statements: dict[str, str] = Field(default_factory=dict)
     """The import statement of each of them, as the team writes it."""
     docstrings: Literal["google", "numpy", "sphinx", "plain", "none"] = "plain"
-    helpers: Literal["public", "private", "none"] = "public"
-    """Naming of functions that are not predefined; `none` if scripts have no others."""
+    helpers: Literal["public", "private", "method", "none"] = "public"
+    """Naming of functions that are not predefined, or private methods; `none` if scripts have no others."""
     casts: bool = False
     """Whether every output column is cast, even if it already has the right type."""
     type_objects: bool = False
@@ -87,8 +88,6 @@ class FeatureFunctions(Model):
 
     decorator: str
     """Its source without `@`, with `{name}` and `{dtype}` for those of the feature."""
-    statement: str
-    """Imports the decorator."""
     parameters: tuple[Parameter, ...]
     key: str = ""
     """The module constant that names the key; empty if there is none."""
@@ -109,7 +108,7 @@ class Conventions(Model):
     """Command-line options of `main`."""
     as_of_option: str = "--as-of"
     skeleton: str = ""
-    """A neighbour's script, adapted to this view, without the body of the build function; empty if none fits."""
+    """A neighbour's script, adapted to this view, with a statement in the place of what builds features; or empty."""
     model: str = ""
     """Path of that neighbour."""
     feature_functions: FeatureFunctions | None = Field(default=None, exclude_if=lambda value: value is None)
@@ -139,6 +138,24 @@ class Conventions(Model):
     """Checkable rules of the README, verbatim."""
     departures: tuple[str, ...] = ()
     """Differences between the new script and its neighbours, as sentences for the reviewer."""
+
+    @property
+    def is_query(self) -> bool:
+        """Whether the script is a query, which a driver of the team finds by the view's name."""
+        return self.script_path.endswith(".sql")
+
+    @property
+    def has_builder(self) -> bool:
+        """Whether the script has a build function; otherwise checks and tests define one that joins its parts."""
+        return not self.is_query and self.feature_functions is None
+
+    def module(self, view: str) -> str:
+        """The import name of the view's script."""
+        return ".".join(filter(None, (self.package, PurePosixPath(self.script_path.replace("{view}", view)).stem)))
+
+    def module_path(self, view: str) -> str:
+        """The path of the view's script; of a query, that of the module with which checks run it."""
+        return f"{view}_query.py" if self.is_query else self.script_path.replace("{view}", view)
 
 
 class Config(Model):

@@ -40,7 +40,8 @@ class RunCall(NamedTuple):
     @property
     def command(self) -> tuple[str, ...]:
         """The call as a command line."""
-        module = ".".join(PurePosixPath(self.path).with_suffix("").parts).removeprefix("src.")
+        parts = PurePosixPath(self.path).with_suffix("").parts
+        module = ".".join(parts[parts.index("src") + 1 if "src" in parts else 0 :])
         if not self.function:
             started = ("python", "-m", module) if self.as_module else ("spark-submit", self.path)
             return (*started, *self.arguments)

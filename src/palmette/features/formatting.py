@@ -18,7 +18,9 @@ SETTINGS = ("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", ".editorco
 
 
 def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repository: Path) -> TextFile:
-    """Sorts imports and formats a file; returns it unchanged if a tool is missing or rejects it."""
+    """Sorts imports and formats a Python file; returns it unchanged if a tool is missing or rejects it."""
+    if not file.path.endswith(".py"):
+        return file
     with temporary_folder() as root:
         for name in SETTINGS:
             if (repository / name).is_file():

@@ -41,7 +41,7 @@ _SETTING = re.compile(
 )
 _JAVA = re.compile(r"\b(reflect|java_method|try_reflect)\s*\(", re.IGNORECASE)
 _FILES = "csv|json|parquet|orc|text|avro|delta|binaryfile|jdbc"
-_READS = re.compile(rf"\s*(select|with)\b(?!.*\b({_FILES})\s*\.\s*`)", re.IGNORECASE | re.DOTALL)
+_READS = re.compile(rf"(?:\s|--[^\n]*\n)*(select|with)\b(?!.*\b({_FILES})\s*\.\s*`)", re.IGNORECASE | re.DOTALL)
 
 
 def _runner(node: ast.AST) -> Iterator[str]:

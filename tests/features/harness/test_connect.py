@@ -205,6 +205,16 @@ def test_a_suite_stops_at_its_first_failure(harness: ConnectHarness, script: Pat
     assert "\x1b" not in next(iter(result.failed.values()))
 
 
+def test_a_variant_replaces_the_build_function_of_a_test_file(
+    harness: ConnectHarness, script: Path, team: Path
+) -> None:
+    tests = team / "tests" / "test_own.py"
+    tests.write_text("def build():\n    return 1\n\n\ndef test_it():\n    assert build() == 2\n", encoding="utf-8")
+    variants = {"two": "def build():\n    return 2\n", "three": "def build():\n    return 3\n"}
+    results = harness.run_tests(tests, variants, script, root=team, builder="build")
+    assert results["two"].ok and results["three"].failed
+
+
 def test_a_file_without_tests_has_not_passed(harness: ConnectHarness, script: Path, team: Path) -> None:
     tests = team / "tests" / "test_none.py"
     tests.write_text("", encoding="utf-8")

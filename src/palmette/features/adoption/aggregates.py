@@ -53,7 +53,8 @@ class RowChoice:
     @property
     def shared(self) -> dict[str, Any]:
         """Window and condition as fields of a specification."""
-        where = trees.all_of(self.conditions)
+        parts = [exp.paren(one) if isinstance(one, exp.Or) else one for one in self.conditions]
+        where = trees.text_of(exp.and_(*parts)) if parts else None
         found: dict[str, Any] = {"where": where} if where else {}
         return found | ({"window": trees.duration(self.window)} if self.window is not None else {})
 

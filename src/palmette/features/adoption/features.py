@@ -12,6 +12,7 @@ from sqlglot import exp
 from palmette.features.adoption.aggregates import RowChoice, aggregate_of, split
 from palmette.features.adoption.frames import Atom, Keyed, ScriptReading, SymbolicRows
 from palmette.features.adoption.trees import NotReadError, Tree, before_cutoff, mentions, sql, text_of, time_column
+from palmette.features.pyspark.scope import free_name
 from palmette.features.spec.aggregates import result_type
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check, type_of
@@ -256,8 +257,7 @@ class Drafter:
         conditions = list[Tree]()
         while steps and "filter" in steps[-1] and not is_base:
             conditions.insert(0, sql(steps.pop()["filter"]))
-        taken = [one.name for one in self.sources]
-        name = next(text for n in range(1, 100) if (text := rows.table.name + (f"_{n}" if n > 1 else "")) not in taken)
+        name = free_name(rows.table.name, [one.name for one in self.sources])
         self.sources.append(_DraftSource(name, rows.table, tuple(steps)))
         self._compare_times(rows)
         return name, conditions

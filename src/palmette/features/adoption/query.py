@@ -18,12 +18,12 @@ from palmette.features.artefacts import Conventions, Utilities
 from palmette.features.pyspark.build import Build
 from palmette.features.pyspark.code import indent
 from palmette.features.pyspark.expressions import sql_name
-from palmette.features.pyspark.io import needed_columns
-from palmette.features.pyspark.scope import IdentifierPool, ScriptScope, identifier
-from palmette.features.pyspark.script import constants
+from palmette.features.pyspark.io import constants, needed_columns
+from palmette.features.pyspark.scope import IdentifierPool, ScriptScope, free_name, identifier
 from palmette.features.pyspark.times import is_utc
 from palmette.features.repository.checkout import Module
 from palmette.features.repository.readme import parse_signature
+from palmette.features.signature import signature
 from palmette.features.spec.view import AS_OF, View
 
 _IMPORTS = """
@@ -56,6 +56,12 @@ def write_query(view: View, cutoff: str = AS_OF) -> str:
         name.set("quoted", sql_name(name.name) != name.name)
     text = trees.with_not_null(select.sql(trees.SparkSql, pretty=True, normalize_functions=False, max_text_width=100))
     return _SUM.sub(r"\1", _TO_UTC.sub(r"\1", text) if is_utc(view.zone) else text) + "\n"
+
+
+def query_of(view: View, conventions: Conventions) -> str:
+    """The query of a view with the team's name for the cut-off."""
+    bound = signature(view, conventions, "build")
+    return write_query(view, next((one.name for one in bound if one.meaning == "as_of"), AS_OF))
 
 
 def _python(view: View) -> str:
@@ -130,8 +136,7 @@ class _Query(MethodRecorder):
         """All columns of this query, which becomes a common table expression."""
         if self.is_whole and not self.select.args.get("where") and not self.select.args.get("joins"):
             return self
-        taken = {*self.writer.named, *self.writer.tables}
-        name = next(one for n in range(1, 1000) if (one := f"{name}_{n}" if n > 1 else name) not in taken)
+        name = free_name(name, {*self.writer.named, *self.writer.tables})
         self.writer.named[name] = self.select
         return replace(self, select=exp.select("*").from_(exp.to_table(name)), keys=())
 

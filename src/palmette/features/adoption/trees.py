@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import reduce
 from typing import cast
 
 from sqlglot import exp
@@ -193,13 +192,6 @@ def conjuncts(tree: Tree) -> list[Tree]:
     """The conditions that a condition joins by AND."""
     tree = tree.unnest()
     return [*conjuncts(tree.left), *conjuncts(tree.right)] if isinstance(tree, exp.And) else [tree]
-
-
-def all_of(conditions: Sequence[Tree]) -> str | None:
-    """Conditions joined by AND, as text; None for none."""
-    parts = [exp.paren(one) if isinstance(one, exp.Or) else one for one in conditions]
-    joined = reduce(lambda left, right: exp.And(this=left, expression=right), parts) if parts else None
-    return None if joined is None else text_of(joined)
 
 
 def mentions(tree: Tree, name: str) -> bool:

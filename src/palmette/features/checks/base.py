@@ -1,6 +1,6 @@
 """The check protocol: a small class with a code, an owner for routing, and evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple, Protocol
 from palmette.engine.actor import Violation
 from palmette.features.checks.examples import Example, examples
 from palmette.features.frames import Scenario, scenarios
-from palmette.features.harness.connect import CaseResult, ConnectHarness, ScriptCase
+from palmette.features.harness.connect import CaseResult, ConnectHarness, OrderOfTests, ScriptCase, SuiteResult
 from palmette.features.mutation import MutantHistory
 from palmette.features.script_tree import with_query
 from palmette.features.spec.view import View
@@ -47,6 +47,8 @@ class ScriptUnderTest:
     tests: Path | None = None
     query: Path | None = None
     """The file with the query that the script runs, unless it lies beside the script and has its name."""
+    has_builder: bool = True
+    """Whether the script has the function `entry`; otherwise it was added for the checks, and tests have their own."""
     python_path: tuple[Path, ...] = ()
     seed: int = 0
     history: MutantHistory = field(default_factory=MutantHistory)
@@ -76,6 +78,19 @@ class ScriptUnderTest:
     def run(self, cases: Sequence[ScriptCase]) -> list[CaseResult]:
         """Calls the script's entry function once per case."""
         return self.harness.execute(self.script, self.entry, cases, root=self.root, python_path=self.python_path)
+
+    def run_tests(self, variants: Mapping[str, str], orders: Mapping[str, OrderOfTests] = {}) -> dict[str, SuiteResult]:
+        """Runs the tests against variants of `text`, by name; see `ConnectHarness.run_tests`."""
+        assert self.tests is not None
+        return self.harness.run_tests(
+            self.tests,
+            variants,
+            self.script,
+            root=self.root,
+            python_path=self.python_path,
+            orders=orders,
+            builder="" if self.has_builder else self.entry,
+        )
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ class MutationCheck:
         if subject.tests is None:
             return CheckResult(skipped=NO_TESTS)
         text = subject.text
-        every = mutants(parse(text, subject.view, subject.entry))
+        found = mutants(parse(text, subject.view, subject.entry))
+        every = [one for one in found if one.in_query or subject.has_builder or one.function != subject.entry]
         if not every:
             return CheckResult(skipped="the script has nothing that a mutation operator knows")
         chosen = sample(every, self.size, subject.seed)
@@ -50,13 +51,9 @@ class MutationCheck:
         alive, results = tried, dict[str, SuiteResult]()
         for most in (FIRST_TESTS, None):
             waiting = {} if results else {ORIGINAL: text}
-            results |= subject.harness.run_tests(
-                subject.tests,
+            results |= subject.run_tests(
                 waiting | {mutant.name: mutant.text for mutant in alive},
-                subject.script,
-                root=subject.root,
-                python_path=subject.python_path,
-                orders={mutant.name: OrderOfTests(subject.history.hints(mutant), most) for mutant in alive},
+                {mutant.name: OrderOfTests(subject.history.hints(mutant), most) for mutant in alive},
             )
             if unusable := _unusable(results, subject.tests.name):
                 return unusable

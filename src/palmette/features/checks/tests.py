@@ -24,9 +24,7 @@ class TestsCheck:
     def check(self, subject: ScriptUnderTest) -> CheckResult:
         if subject.tests is None:
             return CheckResult(skipped=NO_TESTS)
-        result = subject.harness.run_tests(
-            subject.tests, {"script": subject.text}, subject.script, root=subject.root, python_path=subject.python_path
-        )["script"]
+        result = subject.run_tests({"script": subject.text})["script"]
         name = subject.tests.name
         if result.error or not (result.passed or result.failed):
             reason = result.error or "it has no tests"

@@ -154,12 +154,15 @@ class ConnectHarness:
         root: Path,
         python_path: Sequence[Path] = (),
         orders: Mapping[str, OrderOfTests] = {},
+        builder: str = "",
     ) -> dict[str, SuiteResult]:
         """Runs the test file against each variant of the script's text (by name), in one warm process.
 
-        With `orders` (by variant), a variant ends at its first failure.
+        With `orders` (by variant), a variant ends at its first failure. `builder`: A function of the test file that
+        each variant replaces by its own.
         """
-        shared = {"script": str(script.resolve()), "tests": str(tests.resolve()), "stop_at_first": bool(orders)}
+        files = {"script": str(script.resolve()), "tests": str(tests.resolve())}
+        shared = {**files, "stop_at_first": bool(orders), "builder": builder}
         results: dict[str, SuiteResult] = {}
         while left := [name for name in variants if name not in results]:
             items = [{"text": variants[name], **orders.get(name, OrderOfTests())._asdict()} for name in left]

@@ -64,7 +64,8 @@ class HarnessJob:
     def path(self) -> list[str]:
         """The first entries of `sys.path`: the requested folders, then the usual ones of a repository."""
         root = self.root.resolve()
-        usual = [entry for entry in (root / "src", root) if entry.is_dir()]
+        packages = sorted({entry.parents[1] for entry in root.glob("*/*/src/*/__init__.py")})
+        usual = [entry for entry in (root / "src", *packages, root) if entry.is_dir()]
         return list(dict.fromkeys(str(entry) for entry in [*(p.resolve() for p in self.python_path), *usual]))
 
 

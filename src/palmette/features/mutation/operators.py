@@ -194,7 +194,7 @@ _TOKENS: dict[str, tuple[str, ...]] = {
 def queries(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Changes one token of a query: an operator, a keyword, a function, a number or an interval."""
     query, in_between = str(getattr(node, "value", "")), False
-    is_query = isinstance(node, ast.Constant) and re.match(r"\s*(WITH|SELECT)\b", query, re.IGNORECASE)
+    is_query = isinstance(node, ast.Constant) and re.match(r"(?:\s|--.*\n)*(WITH|SELECT)\b", query, re.IGNORECASE)
     for before, token in pairwise(sqlglot.tokenize(query, read="spark") if is_query else ()):
         text, is_operand = token.text.upper(), before.token_type in (TokenType.VAR, TokenType.NUMBER, TokenType.R_PAREN)
         others = _TOKENS.get(text, ()) if is_operand or text not in ("*", "-") else ()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from palmette.features.pyspark.code import (
+    COMPARISON,
     PRODUCT,
     CodeFragment,
     call,
@@ -68,14 +69,6 @@ def _count(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     if aggregate.of is not None:
         return call("F.count", rows.only(rows.sql(aggregate.of)).argument)
     return call("F.count", quoted("*")) if rows.condition is None else call("F.count_if", rows.condition.argument)
-
-
-def _exists(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-    return CodeFragment(f"{_count(aggregate, rows).text} > 0", 1)
-
-
-def _share(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-    return call("F.avg", rows.only(method(rows.sql(aggregate.of), "cast", quoted("double"))).argument)
 
 
 def _percentile(aggregate: Aggregate, rows: Rows) -> CodeFragment:
@@ -190,8 +183,10 @@ def _vector(aggregate: Aggregate, rows: Rows) -> CodeFragment:
 
 _FUNCTIONS: Mapping[str, Callable[[Aggregate, Rows], CodeFragment]] = {
     "count": _count,
-    "exists": _exists,
-    "share": _share,
+    "exists": lambda aggregate, rows: CodeFragment(f"{_count(aggregate, rows).text} > 0", COMPARISON),
+    "share": lambda aggregate, rows: call(
+        "F.avg", rows.only(method(rows.sql(aggregate.of), "cast", quoted("double"))).argument
+    ),
     "percentile": _percentile,
     **{
         name: _simple(name)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from palmette.features.artefacts import Conventions, Parameter
@@ -16,10 +17,7 @@ from palmette.features.pyspark.sources import SourceTransforms, write_source
 from palmette.features.pyspark.states import join_keys
 from palmette.features.pyspark.times import depends_on_zone
 from palmette.features.signature import is_day, signature
-from palmette.features.spec.view import AS_OF, ViewFeature, ViewSource
-
-LookedUp = tuple[tuple[str, tuple[tuple[str, str], ...]], list[ViewFeature]]
-"""A table with its keys (grain key, table column), and the features that are looked up in it."""
+from palmette.features.spec.view import AS_OF, ViewFeature
 
 
 class Build:
@@ -32,6 +30,8 @@ class Build:
         self.known: dict[str, SourceTransforms] = {}
         self.rows: dict[tuple[str, tuple[str, ...]], str] = {}
         """Variables that hold visible rows, by source and keys of the features."""
+        self.needed = {feature.name for feature in self.view.features}
+        """The features to compute."""
         self.base: list[FeatureGroup] = []
         """The groups that together define the output's rows; empty if the rows are found separately."""
 
@@ -71,10 +71,6 @@ class Build:
     def cutoff_name(self) -> str:
         """The team's name for the cut-off."""
         return next((bound.name for bound in self.parameters if bound.meaning == "as_of"), "as_of")
-
-    def with_cutoff(self, code: str) -> str:
-        """Code of a transform, with the team's name for the cut-off."""
-        return "\n".join(renamed(line, "as_of", self.cutoff_name) for line in code.split("\n"))
 
     def _cutoff(self) -> tuple[list[str], str]:
         """Statements that make the cut-off a timestamp, if needed, and its name in the team's function."""
@@ -119,26 +115,25 @@ class Build:
         self.lines.append(f"spine = {call}")
         return "spine"
 
-    def _groups(self, source: ViewSource) -> list[FeatureGroup]:
-        return groups(self.view, source)
-
-    def _lookups(self) -> list[LookedUp]:
-        return list(lookups(self.view).items())
-
-    def _observing_groups(self) -> list[FeatureGroup]:
-        return observing_groups(self.view)
+    def _needed(self, every: list[FeatureGroup]) -> list[FeatureGroup]:
+        """The parts of groups that are needed."""
+        found = [replace(one, features=tuple(f for f in one.features if f.name in self.needed)) for one in every]
+        return [group for group in found if group.features]
 
     def _observed(self) -> list[str]:
         """The observed keys, as an expression and calls; uses groups that already contain all keys if possible."""
         grain = tuple(self.view.grain)
-        self.base = self._observing_groups()
+        every = observing_groups(self.view)
+        self.base = found if len(found := self._needed(every)) == len(every) else []
         if self.base:
             first, *others = [self._group(group) for group in self.base]
             joins = [self._join(*other, how="full") for other in others]
             return [self._call(*first), *joins, f"dropna(subset={names(grain)})"]
         name = write_observed(self.scope, self.known)
         rows = [self.rows[source.name, grain] for source in observing(self.view)]
-        return [f"{name}({', '.join(rows + ['as_of'] * self._takes_as_of(name))})"]
+        source = next(item for item in self.scope.functions if item.startswith(f"def {name}("))
+        takes_as_of = "as_of: datetime" in source.split("\n")[0]
+        return [f"{name}({', '.join(rows + ['as_of'] * takes_as_of)})"]
 
     def _known_rows(self) -> None:
         """Assigns the visible rows of each source to variables."""
@@ -182,18 +177,15 @@ class Build:
             return self.scope.names.fresh(f"visible_{wanted}")
         return name if name in sources else self.scope.names.fresh(f"visible_{wanted}")
 
-    def _takes_as_of(self, name: str) -> bool:
-        source = next(item for item in self.scope.functions if item.startswith(f"def {name}("))
-        return "as_of: datetime" in source.split("\n")[0]
-
     def _joins(self) -> list[str]:
         joins, base = [], {group.identity for group in self.base}
         for source in self.view.sources:
-            others = (group for group in self._groups(source) if group.identity not in base)
+            others = (group for group in self._needed(groups(self.view, source)) if group.identity not in base)
             joins += [self._join(*self._group(group)) for group in others]
         own = own_columns(self.view)
-        for (table, on), features in self._lookups():
-            if features[0].name in own:
+        for (table, on), every in lookups(self.view).items():
+            features = [one for one in every if one.name in self.needed]
+            if not features or features[0].name in own:
                 continue
             written = write_lookup(self.scope, self.view.tables[table], dict(on), features)
             takes_spine = self.scope.per_row and len(written.by) > len(on)

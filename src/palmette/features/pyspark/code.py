@@ -8,7 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 OR, AND, SUM, PRODUCT, UNARY, ATOM = 2, 3, 4, 5, 6, 7
 COMPARISON = 1
@@ -122,6 +123,13 @@ def function(name: str, parameters: Iterable[str], returns: str, doc: str, body:
     lines = [line for part in body for line in part.split("\n")]
     head = f"def {name}({', '.join(parameters)}) -> {returns}:"
     return "\n".join([head, *indent([f'"""{docstring(doc)}"""', *lines])])
+
+
+def rendered(template: Path, **values: Any) -> str:
+    """Source code from a template."""
+    from jinja2 import StrictUndefined, Template
+
+    return str(Template(template.read_text(encoding="utf-8"), undefined=StrictUndefined).render(values))
 
 
 def docstring(text: str) -> str:

@@ -5,7 +5,7 @@ the author's own text. In both, `/` and `%` give null for a zero divisor.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import sqlglot
 from sqlglot import TokenType, exp
@@ -137,7 +137,7 @@ class _Translator:
             exp.In: self._in,
             exp.Between: self._between,
             exp.Case: self._case,
-            exp.If: self._if,
+            exp.If: lambda node: self._case(exp.Case(ifs=[node], default=node.args.get("false"))),
             exp.Cast: self._cast,
             exp.TryCast: self._cast,
             exp.Div: self._division,
@@ -146,7 +146,7 @@ class _Translator:
             exp.RegexpLike: self._like,
             exp.ILike: self._like,
             exp.DPipe: lambda node: self._call("concat", [*node.flatten()]),
-            exp.Trim: self._trim,
+            exp.Trim: lambda node: self._call("trim", [node.this] if _only(node, "this") else []),
             exp.Anonymous: self._function,
         }
 
@@ -248,9 +248,6 @@ class _Translator:
         default = node.args.get("default")
         return CodeFragment(text + (f".otherwise({self.code(default).text})" if default is not None else ""))
 
-    def _if(self, node: exp.Expr) -> CodeFragment:
-        return self._case(exp.Case(ifs=[node], default=node.args.get("false")))
-
     def _cast(self, node: exp.Expr) -> CodeFragment:
         if not _only(node, "this", "to"):
             raise _UncoveredError
@@ -274,11 +271,6 @@ class _Translator:
         names: dict[type[exp.Expr], str] = {exp.Like: "like", exp.ILike: "ilike", exp.RegexpLike: "rlike"}
         return self._method(node, names[type(node)])
 
-    def _trim(self, node: exp.Expr) -> CodeFragment:
-        if not _only(node, "this"):
-            raise _UncoveredError
-        return self._call("trim", [node.this])
-
     def _function(self, node: exp.Expr) -> CodeFragment:
         name, arguments = str(node.this).lower(), node.expressions
         name, first = _SYNONYMS.get(name, name), arguments[0] if arguments else None
@@ -288,11 +280,13 @@ class _Translator:
             return method(self.code(arguments[0]), name, self.code(arguments[1]).text)
         if name == "round" and first is not None and all(item.name.isdigit() for item in arguments[1:]):
             return call("F.round", self.code(first).argument, *(item.name for item in arguments[1:]))
-        if _FUNCTIONS.get(name, 0) not in (None, len(arguments)) or first is None:
+        if _FUNCTIONS.get(name, 0) not in (None, len(arguments)):
             raise _UncoveredError
         return self._call(name, arguments)
 
-    def _call(self, name: str, arguments: Iterable[exp.Expr]) -> CodeFragment:
+    def _call(self, name: str, arguments: Sequence[exp.Expr]) -> CodeFragment:
+        if not arguments:
+            raise _UncoveredError
         return call(f"F.{name}", *(self.code(item).argument for item in arguments))
 
     def _count(self, node: exp.Expr) -> CodeFragment:

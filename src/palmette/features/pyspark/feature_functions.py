@@ -1,21 +1,20 @@
-"""Writes one decorated function per feature, and a build function that joins their results."""
+"""Writes one decorated function per feature, and the function with which checks and tests build such a view."""
 
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import replace
+from typing import NamedTuple
 
-from palmette.features.artefacts import FeatureFunctions
-from palmette.features.pyspark.build import Build, LookedUp, select
-from palmette.features.pyspark.code import chain, function, names, quoted, renamed
-from palmette.features.pyspark.house_style import inlined
-from palmette.features.pyspark.layout import FeatureGroup, groups
-from palmette.features.pyspark.observed_keys import observing_groups
+from palmette.features.artefacts import Conventions, FeatureFunctions, Utilities
+from palmette.features.pyspark.build import Build, select
+from palmette.features.pyspark.code import chain, function, quoted, renamed
+from palmette.features.pyspark.house_style import inlined, respelt
+from palmette.features.pyspark.io import constants, function_source
 from palmette.features.pyspark.output import derive_levels
+from palmette.features.pyspark.scope import IdentifierPool, ScriptScope
 from palmette.features.pyspark.states import join_keys
 from palmette.features.signature import BoundParameter, is_frame, meaning_of
 from palmette.features.spec.phrases import definition
-from palmette.features.spec.view import AS_OF, ViewFeature, ViewSource
+from palmette.features.spec.view import AS_OF, View, ViewFeature
 
 
 def write_features(build: Build, shape: FeatureFunctions) -> list[str]:
@@ -25,18 +24,40 @@ def write_features(build: Build, shape: FeatureFunctions) -> list[str]:
     return [_FeatureBuild(build, shape, feature).source() for feature in public]
 
 
-def joined_features(build: Build, shape: FeatureFunctions, features: Sequence[str]) -> list[str]:
-    """The body of the build function. All features have the same keys, so that joins lose no rows."""
+class BuildFunction(NamedTuple):
+    """The function that builds a view whose script has none, for checks and tests."""
+
+    imports: tuple[str, ...]
+    code: str
+
+
+def build_function(view: View, conventions: Conventions, home: str) -> BuildFunction:
+    """Joins the decorated functions of a script, or runs its query. `home`: Path of the file with the function."""
+    scope = ScriptScope(view, Utilities(), IdentifierPool(set()))
+    build, shape = Build(scope, conventions), conventions.feature_functions
+    script = conventions.script_path.replace("{view}", view.name)
+    body = build.query_run(home, script) if shape is None else _joined(build, shape)
+    code = function_source(view, conventions, "build", body)
+    imports, code = respelt(code, conventions.style)
+    if shape is not None and home != script:
+        public = [feature.name for feature in view.features if not feature.internal]
+        imports.append(f"from {conventions.module(view.name)} import {', '.join(public)}")
+    fixed = constants(scope, {}, code)
+    return BuildFunction(tuple(imports), "\n".join([*fixed, *([""] * 2 if fixed else []), code]))
+
+
+def _joined(build: Build, shape: FeatureFunctions) -> list[str]:
+    """Statements that join the functions. All features have the same keys."""
     view, keys = build.view, list(build.view.grain)
     table = build.table(next(iter(view.tables)))
-    values = {"as_of": AS_OF, "tables": table.partition("[")[0]}
+    values = {"as_of": build.cutoff_name, "tables": table.partition("[")[0]}
     given = ", ".join(values.get(meaning_of(one), table) for one in shape.parameters)
     public = [feature.name for feature in view.features if not feature.internal]
     first, *others = [f"{name}({given})" for name in public]
-    calls = [*(f"join({call}, on={join_keys(keys)})" for call in others), f"dropna(subset={names(keys)})"]
-    cutoff = ['F.lit(as_of).alias("as_of")'] if AS_OF in view.output else []
+    calls = [f'join({call}, on={join_keys(keys)}, how="full")' for call in others]
+    cutoff = [f'F.lit({build.cutoff_name}).alias("as_of")'] if AS_OF in view.output else []
     columns = [*map(quoted, keys), *cutoff, *map(quoted, public)]
-    return build.statements([f"features = {chain(first, calls)}", build.last(columns)], features)
+    return [f"features = {chain(first, calls)}", select("return features", columns)]
 
 
 class _FeatureBuild(Build):
@@ -71,7 +92,7 @@ class _FeatureBuild(Build):
         used = [line for line in self.lines if re.search(rf"\b{line.partition(' = ')[0]}\b", text)]
         parsed, cutoff = self._cutoff()
         lines = [renamed(line, "as_of", cutoff) for line in (*used, *text.split("\n"))]
-        doc = self.feature.description or definition(self.feature, self.view)
+        doc = re.sub(r"^([Tt]he|[Aa]n?) ", "", self.feature.description or definition(self.feature, self.view))
         doc = f"`{doc}`" if doc == self.feature.derive else doc[0].upper() + doc[1:].rstrip(".")
         doc = textwrap.shorten(f"{doc}.", self.conventions.line_length - 12)
         parameters = [f"{one.name}: {one.annotation}" if one.annotation else one.name for one in self.parameters]
@@ -80,24 +101,6 @@ class _FeatureBuild(Build):
         for key in self.view.grain if self.shape.key else ():
             made = made.replace(repr(key), self.shape.key).replace(quoted(key), self.shape.key)
         return f"@{mark}\n{made}"
-
-    def _groups(self, source: ViewSource) -> list[FeatureGroup]:
-        return [kept for group in groups(self.view, source) if (kept := self._needed_part(group)).features]
-
-    def _observing_groups(self) -> list[FeatureGroup]:
-        found = [self._needed_part(group) for group in observing_groups(self.view)]
-        return found if all(group.features for group in found) else []
-
-    def _lookups(self) -> list[LookedUp]:
-        found = ((key, [one for one in features if one.name in self.needed]) for key, features in super()._lookups())
-        return [(key, features) for key, features in found if features]
-
-    def _needed_part(self, group: FeatureGroup) -> FeatureGroup:
-        return replace(group, features=tuple(one for one in group.features if one.name in self.needed))
-
-    def _observed(self) -> list[str]:
-        """Without the removal of rows that have no key, which is left to the build function."""
-        return [call for call in super()._observed() if not call.startswith("dropna(")]
 
     def _contract(self, joined: str) -> list[str]:
         """The statements that return the key and the feature."""

@@ -18,7 +18,7 @@ from palmette.features.pyspark.code import (
 from palmette.features.pyspark.expressions import expr, sql_name
 from palmette.features.pyspark.layout import FeatureGroup
 from palmette.features.pyspark.output import needs_presence, presence_column
-from palmette.features.pyspark.scope import ScriptScope, identifier
+from palmette.features.pyspark.scope import ScriptScope, free_name, identifier
 from palmette.features.pyspark.sources import SourceTransforms
 from palmette.features.pyspark.states import current_name, join_keys, recency, registered_schema, selected
 from palmette.features.pyspark.times import in_window, is_dated, pruning, visible, window_name
@@ -165,9 +165,7 @@ class _Writer:
         for name, text in self.statements.items():
             if text == code.text:
                 return CodeFragment(name)
-        name, number = identifier(wanted), 2
-        while name in self.statements or name == self.rows:
-            name, number = f"{identifier(wanted)}_{number}", number + 1
+        name = free_name(identifier(wanted), {*self.statements, self.rows})
         self.statements[name] = code.text
         return CodeFragment(name)
 

@@ -9,28 +9,27 @@ import copy
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from palmette.features.artefacts import Conventions, ScriptStyle
-from palmette.features.pyspark.code import docstring, indent, quoted, renamed
+from palmette.features.pyspark.code import docstring, indent, quoted, renamed, rendered
+from palmette.features.pyspark.scope import free_name
 from palmette.features.spec.view import View
 
 HOLE = "raise NotImplementedError"
 _CANONICAL = {
-    "F": ("pyspark.sql.functions", "from pyspark.sql import functions as F"),
-    "W": ("pyspark.sql.Window", "from pyspark.sql import Window as W"),
-    "T": ("pyspark.sql.types", "from pyspark.sql import types as T"),
-    "DataFrame": ("pyspark.sql.DataFrame", "from pyspark.sql import DataFrame"),
-    "Column": ("pyspark.sql.Column", "from pyspark.sql import Column"),
-    "SparkSession": ("pyspark.sql.SparkSession", "from pyspark.sql import SparkSession"),
-    "datetime": ("datetime.datetime", "from datetime import datetime"),
-    "timedelta": ("datetime.timedelta", "from datetime import timedelta"),
-    "timezone": ("datetime.timezone", "from datetime import timezone"),
-    "Path": ("pathlib.Path", "from pathlib import Path"),
-    "TypeAdapter": ("pydantic.TypeAdapter", "from pydantic import TypeAdapter"),
-    **{name: (name, f"import {name}") for name in ("argparse", "json", "tomllib", "yaml")},
+    "F": "pyspark.sql.functions",
+    "W": "pyspark.sql.Window",
+    "T": "pyspark.sql.types",
+    **{name: f"pyspark.sql.{name}" for name in ("DataFrame", "Column", "SparkSession")},
+    **{name: f"datetime.{name}" for name in ("datetime", "timedelta", "timezone")},
+    "Path": "pathlib.Path",
+    "TypeAdapter": "pydantic.TypeAdapter",
+    **{name: name for name in ("argparse", "json", "tomllib", "yaml")},
 }
-"""Names used by the script writer: qualified name and import statement."""
+"""Names used by the script writer, with what they stand for."""
+_DOCSTRING = Path(__file__).with_name("docstring.py.j2")
 _TYPE_OBJECTS = {
     "bigint": "LongType", "int": "IntegerType", "smallint": "ShortType", "double": "DoubleType", "float": "FloatType",
     "string": "StringType", "boolean": "BooleanType", "date": "DateType", "timestamp": "TimestampType",
@@ -66,17 +65,21 @@ def cast_to(column: str, name: str, kind: str) -> str:
 
 
 def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions) -> str:
-    """Fills the functions of a template and adds the required functions, constants and imports."""
+    """Fills the functions of a template and adds the required functions, constants and imports.
+
+    A template without a build function has a statement in the place of the decorated functions.
+    """
     style = conventions.style
     module = ast.parse(template)
     bodies = {name: "\n".join(lines) for name, lines in parts.bodies.items()}
     helpers, features, build = list(parts.helpers), list(parts.features), next(iter(bodies))
-    if style.helpers == "none" and helpers:
+    if style.helpers == "none" and build:
         bodies[build], helpers = inlined(bodies[build], helpers)
-    if style.helpers == "private":
-        for name in [_name_of(helper) for helper in helpers]:
-            bodies[build], helpers = _private(bodies[build], name), [_private(helper, name) for helper in helpers]
-            features = [_private(one, name) for one in features]
+    if style.helpers in ("private", "method") or not build:
+        for name in map(_name_of, parts.helpers):
+            texts = _private([bodies[build], *helpers, *features], name, method=style.helpers == "method")
+            bodies[build], *texts = texts
+            helpers, features = texts[: len(helpers)], texts[len(helpers) :]
     helpers, features = ([_documented(one, style) for one in each] for each in (helpers, features))
     bound = {name: local for local, name in _bound(module).items()}
     imports, renames = _imports("\n".join([*bodies.values(), *features, *helpers]), style, bound)
@@ -84,20 +87,23 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
     helpers, features = ([_respelt(one, renames, style) for one in each] for each in (helpers, features))
     code = "\n".join([bodies[build], *features, *helpers])
     if f"{style.imports.get('pyspark.sql.types', 'T')}." in code and style.type_objects:
-        imports += [style.statements.get("pyspark.sql.types", _CANONICAL["T"][1])]
+        imports += [style.statements.get("pyspark.sql.types", "from pyspark.sql import types as T")]
     lines = template.split("\n")
     for top, node in reversed(list(_with_holes(module))):
         hole = node.body[-1]
         if node.name == build:
-            end = top.end_lineno or top.lineno
-            lines[end:end] = [part for helper in helpers for part in ("", "", *helper.split("\n"))]
+            beside = node if style.helpers == "method" else top
+            end, depth = beside.end_lineno or beside.lineno, beside.col_offset // 4
+            lines[end:end] = indent([part for one in helpers for part in ("", "", *one.split("\n"))], depth)
         lines[hole.lineno - 1 : hole.end_lineno] = indent(bodies[node.name].split("\n"), hole.col_offset // 4)
         if node.name == build and conventions.skeleton and ast.get_docstring(node) is not None:
             doc = indent(_builder_docstring(node, view, style).split("\n"), hole.col_offset // 4)
             lines[node.body[0].lineno - 1 : node.body[0].end_lineno] = doc
-        if node.name == build:
-            lines[top.lineno - 1 : top.lineno - 1] = [part for one in features for part in (*one.split("\n"), "", "")]
-    constants = [_respelt(line, renames, style) for line in parts.constants]
+    if features:
+        at = lines.index(HOLE)
+        lines[at : at + 1] = "\n\n\n".join([*helpers, *features]).split("\n")
+    own = [line for line in parts.constants if not re.search(rf"(?m)^{line.partition(' =')[0]} = ", template)]
+    constants = [_respelt(line, renames, style) for line in own]
     return _headed(lines, module, [*imports, *parts.imports], constants)
 
 
@@ -131,13 +137,21 @@ def _bound(module: ast.Module) -> dict[str, str]:
     return found
 
 
+def respelt(code: str, style: ScriptStyle) -> tuple[list[str], str]:
+    """The team's import statements for generated code, and the code with the names that they bind."""
+    imports, renames = _imports(code, style, {})
+    return imports, _respelt(code, renames, style)
+
+
 def _imports(code: str, style: ScriptStyle, bound: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """The further import statements that generated code needs, and the team's name for each of the writer's names."""
     imports, renames = [], {}
-    for name, (dotted, canonical) in _CANONICAL.items():
+    for name, dotted in _CANONICAL.items():
         if re.search(rf"(?<![\w.\"]){name}\b", code) is None:
             continue
-        package = dotted.rpartition(".")[0]
+        package, _, last = dotted.rpartition(".")
+        alias = f" as {name}" if last != name else ""
+        canonical = f"from {package} import {last}{alias}" if package else f"import {name}"
         if dotted in bound:
             renames[name] = bound[dotted]
         elif package == "datetime" and package in bound:
@@ -169,8 +183,12 @@ def _name_of(helper: str) -> str:
     return helper.removeprefix("def ").partition("(")[0]
 
 
-def _private(text: str, name: str) -> str:
-    return re.sub(rf"(?<![\w.\"]){name}(?=\()", f"_{name}", text)
+def _private(texts: Sequence[str], name: str, *, method: bool) -> list[str]:
+    """Code with a function's name, where it is defined and called, preceded by an underscore."""
+    found = re.compile(rf"(?<![\w.\"]){name}(?=\()")
+    if method:
+        texts = [text.replace(f"def {name}(", f"def _{name}(self, ") for text in texts]
+    return [found.sub(f"self._{name}" if method else f"_{name}", text) for text in texts]
 
 
 def _documented(helper: str, style: ScriptStyle) -> str:
@@ -187,23 +205,15 @@ def _documented(helper: str, style: ScriptStyle) -> str:
 def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
     """A quoted docstring: the summary, plus parameters and result if the team documents them."""
     own = [one for one in node.args.args if one.arg not in ("self", "cls")]
-    arguments = {one.arg: _meaning(one) for one in own}
-    returns = "The rows." if "DataFrame" in ast.unparse(node.returns or ast.Constant("")) else "The column."
-    summary = docstring(summary)
-    match style.docstrings:
-        case "google":
-            given = [f"    {name}: {text}" for name, text in arguments.items()]
-            sections = [*(["", "Args:", *given] if given else []), "", "Returns:", f"    {returns}"]
-        case "numpy":
-            given = [line for one in own for line in (ast.unparse(one).replace(":", " :", 1), f"    {_meaning(one)}")]
-            head = ["", "Parameters", "----------", *given] if given else []
-            kind = ast.unparse(node.returns or ast.Constant(""))
-            sections = [*head, "", "Returns", "-------", kind, f"    {returns}"]
-        case "sphinx":
-            sections = ["", *(f":param {name}: {text}" for name, text in arguments.items()), f":returns: {returns}"]
-        case _:
-            return f'"""{summary}"""'
-    return "\n".join([f'"""{summary}', *sections, '"""'])
+    kind = ast.unparse(node.returns or ast.Constant(""))
+    return rendered(
+        _DOCSTRING,
+        summary=docstring(summary),
+        style=style.docstrings,
+        arguments=[(one.arg, ast.unparse(one.annotation) if one.annotation else "", _meaning(one)) for one in own],
+        kind=kind,
+        returns="The rows." if "DataFrame" in kind else "The column.",
+    )
 
 
 def _meaning(argument: ast.arg) -> str:
@@ -309,9 +319,7 @@ class _Inliner(ast.NodeTransformer):
         return last.value
 
     def _fresh(self, wanted: str) -> str:
-        name, number = wanted, 2
-        while name in self.taken:
-            name, number = f"{wanted}_{number}", number + 1
+        name = free_name(wanted, self.taken)
         self.taken.add(name)
         return name
 

@@ -2,10 +2,12 @@
 
 import re
 import textwrap
+from collections.abc import Collection
+from pathlib import Path
 
 from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
-from palmette.features.pyspark.code import function, name_arguments, quoted
+from palmette.features.pyspark.code import function, name_arguments, quoted, rendered
 from palmette.features.pyspark.configuration import config_object, parsed_text
 from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.signature import declared, shape_of, signature
@@ -13,6 +15,8 @@ from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import View
 from palmette.features.team_document import format_of
 
+_MAIN, _WRITE = (Path(__file__).with_name(f"{name}.py.j2") for name in ("main", "write"))
+_MICROS = {"SECOND": "1_000_000", "MINUTE": "60_000_000", "HOUR": "3_600_000_000", "DAY": "86_400_000_000"}
 MOST_OF_A_LINE = 60  # characters of a schema in one line of a script
 
 
@@ -62,6 +66,19 @@ def constant_name(table: Table) -> str:
     return f"{table.name.upper()}_{'TABLE' if table.table else 'PATH'}"
 
 
+def constants(scope: ScriptScope, accessors: Collection[str], code: str) -> list[str]:
+    """The module's constants that code mentions; `accessors` are the facts that the configuration gives."""
+    lines = [f"VIEW = {quoted(scope.view.name)}", f"ZONE = {quoted(scope.view.zone)}"]
+    lines += [f"{name} = {value}" for name, value in scope.constants.items()]
+    lines += [f"MICROS_PER_{unit} = {value}" for unit, value in _MICROS.items() if f"MICROS_PER_{unit}" in code]
+    for name, table in sorted(scope.view.tables.items()):
+        if f"source:{name}" not in accessors:
+            lines.append(f"{constant_name(table)} = {quoted(table.table or table.path or name)}")
+    if re.search(r"\bOUTPUT_TABLE\b", code):
+        lines.append(f"OUTPUT_TABLE = {quoted(scope.view.table_name)}")
+    return [line for line in lines if re.search(rf"\b{line.split(' =')[0]}\b", code)]
+
+
 def needed_columns(view: View, table: Table) -> list[str]:
     """Registered columns that the view's expressions mention, plus keys, times and partitions.
 
@@ -90,46 +107,15 @@ def write_body(scope: ScriptScope, conventions: Conventions, config: Config) -> 
         given |= dict.fromkeys(("partition", "partition_by"), partition or "None")
         if (call := scope.utility_call("write_table", **given)) is not None:
             return [call]
-    writer = f'{frame}.write.mode("overwrite")'
     files = 'format("delta").save' if config.storage == "delta" else config.storage
-    if partition is None:
-        return [f"{writer}.{'saveAsTable' if is_table else files}({place})"]
-    dynamic = f'{writer}.option("partitionOverwriteMode", "dynamic")'
-    if not is_table:
-        return [f"{dynamic}.partitionBy({partition}).{files}({place})"]
-    return [
-        f"if {frame}.sparkSession.catalog.tableExists({place}):",
-        f"    {dynamic}.insertInto({place}, overwrite=True)",
-        "else:",
-        f"    {writer}.partitionBy({partition}).saveAsTable({place})",
-    ]
+    found = rendered(_WRITE, frame=frame, place=place, partition=partition, is_table=is_table, files=files)
+    return found.split("\n")
 
 
 def main_body(scope: ScriptScope, conventions: Conventions, config: Config) -> list[str]:
     """Parses the options, creates the session, and calls the other functions."""
-    view = scope.view
-    option, as_of = conventions.config_option, conventions.as_of_option
-    has_cutoff, form = view.cutoff != "spine", format_of(config.file.path).upper()
-    argv = next((bound.name for bound in signature(view, conventions, "main") if bound.meaning == "argv"), "")
-    lines = [
-        "parser = argparse.ArgumentParser(description=__doc__)",
-        f'parser.add_argument({quoted(option)}, required=True, help="{form} file of the view")',
-    ]
-    if has_cutoff:
-        meaning = "cut-off, ISO 8601; UTC without an offset"
-        lines.append(f"parser.add_argument({quoted(as_of)}, required=True, help={quoted(meaning)})")
-    lines.append(f"args = parser.parse_args({argv})")
-    if has_cutoff:
-        lines += [
-            f"as_of = datetime.fromisoformat(args.{_destination(as_of)})",
-            "as_of = as_of if as_of.tzinfo else as_of.replace(tzinfo=timezone.utc)",
-        ]
+    view, option = scope.view, conventions.config_option
     session = scope.utility_call("build_session", app_name="VIEW", name="VIEW", app="VIEW")
-    lines += [
-        "",
-        f"config = {_config(scope, config, f'args.{_destination(option)}')}",
-        f"spark = {session or 'SparkSession.builder.appName(VIEW).getOrCreate()'}",
-    ]
     loaded = shape_of(conventions, "load").returns.lower()
     tables = sorted(view.tables)
     each = {name: f"tables[{quoted(name)}]" for name in tables}
@@ -137,16 +123,20 @@ def main_body(scope: ScriptScope, conventions: Conventions, config: Config) -> l
     if loaded.startswith("tuple") or (loaded == "dataframe" and len(tables) == 1):
         each = {name: name for name in tables}
         target = ", ".join(tables) + ("," if loaded.startswith("tuple") and len(tables) == 1 else "")
-    return [
-        *lines,
-        f"{target} = {_call(view, conventions, 'load', each)}",
-        f"features = {_call(view, conventions, 'build', each)}",
-        _call(view, conventions, "write", each),
-    ]
-
-
-def _destination(option: str) -> str:
-    return option.lstrip("-").replace("-", "_")
+    roles: tuple[Role, ...] = ("load", "build", "write")
+    text = rendered(
+        _MAIN,
+        option=option,
+        as_of=conventions.as_of_option,
+        has_cutoff=view.cutoff != "spine",
+        form=format_of(config.file.path).upper(),
+        argv=next((bound.name for bound in signature(view, conventions, "main") if bound.meaning == "argv"), ""),
+        config=_config(scope, config, f"args.{option.lstrip('-').replace('-', '_')}"),
+        session=session or "SparkSession.builder.appName(VIEW).getOrCreate()",
+        target=target,
+        **{role: _call(view, conventions, role, each) for role in roles},
+    )
+    return text.split("\n")
 
 
 def _config(scope: ScriptScope, config: Config, path: str) -> str:

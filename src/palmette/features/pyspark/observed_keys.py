@@ -31,7 +31,9 @@ def _covers(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
     After the common initial steps, every step with which `wide` drops rows must also be a step of `narrow`, and neither
     may change the keys or the columns that these steps use. Steps never change times.
     """
-    if wide.table != narrow.table or not _contains(view, wide, narrow):
+    longest, other = (longest_window(view, source, tuple(view.grain)) for source in (wide, narrow))
+    contains = longest is None or (other is not None and containing([longest, other], view.zone) == longest)
+    if wide.table != narrow.table or not contains:
         return False
     mine, others = (*wide.early, *wide.late), (*narrow.early, *narrow.late)
     while mine and others and mine[0] == others[0]:
@@ -40,12 +42,6 @@ def _covers(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
     drops = [(step, by) for step in mine if (by := _drops_by(step)) is not None]
     decisive = set(view.grain).union(*(by for _, by in drops))
     return not decisive & changed and all(step in others for step, _ in drops)
-
-
-def _contains(view: View, wide: ViewSource, narrow: ViewSource) -> bool:
-    """Whether the longest window of `wide` contains that of `narrow`."""
-    mine, others = (longest_window(view, source, tuple(view.grain)) for source in (wide, narrow))
-    return mine is None or (others is not None and containing([mine, others], view.zone) == mine)
 
 
 def _drops_by(step: Step) -> set[str] | None:
@@ -57,22 +53,12 @@ def _drops_by(step: Step) -> set[str] | None:
 
 def observing_groups(view: View) -> list[FeatureGroup]:
     """Groups that together contain all keys of the output, so that no separate pass is needed; else none."""
-    found = [_observing_group(view, source) for source in observing(view)]
-    return [group for group in found if group is not None] if all(found) else []
-
-
-def _observing_group(view: View, source: ViewSource) -> FeatureGroup | None:
-    """The group that contains every visible row of the source's longest window."""
-    grain = tuple(view.grain)
-    longest = longest_window(view, source, grain)
-    return next(
-        (
-            group
-            for group in groups(view, source)
-            if group.by == grain and not group.is_alone and group.where is None and group.window == longest
-        ),
-        None,
-    )
+    grain, found = tuple(view.grain), list[FeatureGroup]()
+    for source in observing(view):
+        longest = longest_window(view, source, grain)
+        shared = [one for one in groups(view, source) if one.by == grain and not one.is_alone and one.where is None]
+        found += [one for one in shared if one.window == longest][:1]
+    return found if len(found) == len(observing(view)) else []
 
 
 def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> str:

@@ -107,7 +107,9 @@ def write_spine(scope: ScriptScope) -> str:
     schema: Schema = {column.name: column.type.parsed for column in table.columns}
     rows = identifier(table.name)
     calls = [] if spine.where is None else [f"where({scope.sql(spine.where, schema).as_column.text})"]
-    columns = [_cast(name, schema[name], kind) for name, kind in view.grain.items()]
+    casts = {name: f"F.col({quoted(name)}).cast({quoted(str(kind))})" for name, kind in view.grain.items()}
+    columns = [quoted(name) if schema[name] == kind else f"{casts[name]}.alias({quoted(name)})"
+               for name, kind in view.grain.items()]  # fmt: skip
     columns += [quoted(name) for name in view.kept]
     columns += selected(own_columns(view))
     if scope.per_row:
@@ -118,12 +120,6 @@ def write_spine(scope: ScriptScope) -> str:
     doc = "The rows of the output, duplicates included" + (", each with its cut-off." if scope.per_row else ".")
     scope.write(name, [rows], doc, [f"return {chain(rows, calls)}"])
     return name
-
-
-def _cast(name: str, have: SparkType, want: SparkType) -> str:
-    if have == want:
-        return quoted(name)
-    return f"F.col({quoted(name)}).cast({quoted(str(want))}).alias({quoted(name)})"
 
 
 def finished(feature: ViewFeature, computed: CodeFragment, *, joined: bool = True) -> CodeFragment:

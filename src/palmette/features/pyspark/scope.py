@@ -3,8 +3,9 @@
 import builtins
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
+from itertools import count
 
 from palmette.features.artefacts import Need, Utilities, Utility
 from palmette.features.pyspark.code import CodeFragment, function
@@ -25,13 +26,14 @@ class IdentifierPool:
 
     def fresh(self, wanted: str) -> str:
         """Reserves `wanted`, or a variant of it that is still unused."""
-        name = identifier(wanted)
-        number = 2
-        while name in self.taken:
-            name = f"{identifier(wanted)}_{number}"
-            number += 1
+        name = free_name(identifier(wanted), self.taken)
         self.taken.add(name)
         return name
+
+
+def free_name(wanted: str, taken: Container[str]) -> str:
+    """The name, or its first numbered variant that is not taken."""
+    return next(name for n in count(1) if (name := f"{wanted}_{n}" if n > 1 else wanted) not in taken)
 
 
 def identifier(text: str) -> str:
@@ -90,9 +92,7 @@ class ScriptScope:
 
     def constant(self, wanted: str, value: str) -> str:
         """The name of the module constant with this value; adds it if needed, as `wanted` or a variant."""
-        name, number = wanted, 2
-        while self.constants.get(name, value) != value:
-            name, number = f"{wanted}_{number}", number + 1
+        name = free_name(wanted, [name for name, other in self.constants.items() if other != value])
         self.constants[name] = value
         return name
 

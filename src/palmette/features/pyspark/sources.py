@@ -7,7 +7,7 @@ from palmette.features.pyspark.layout import changed_columns, containing_window,
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import current_state, join_keys
 from palmette.features.pyspark.steps import Pipeline, add_steps
-from palmette.features.pyspark.times import Pruning, event_column, in_window, is_utc, pruning, timestamp, visible
+from palmette.features.pyspark.times import Pruning, event_column, in_window, is_utc, pruning, visible
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, ViewSource
 
@@ -50,7 +50,7 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
     if source.uses_cutoff:
         late.know_cutoff()
     add_steps(late, source.late)
-    known = SourceTransforms(source, _event(late), window=window)
+    known = SourceTransforms(source, late.event() if event_column(late.table) else None, window=window)
     is_long = len(early.calls) > 1 and len(early.calls) + len(late.calls) > _SHORT
     if early.calls and (scope.per_row or is_long):
         known.prepared = scope.names.fresh(f"prepared_{source.name}")
@@ -189,8 +189,3 @@ def _by_utility(pipeline: Pipeline, window: Window | None) -> str | None:
 def _pruning(scope: ScriptScope, source: ViewSource) -> Pruning | None:
     window = None if looks_back(source) else longest_window(scope.view, source)
     return pruning(scope, source.table, window, changed_columns(source))
-
-
-def _event(pipeline: Pipeline) -> CodeFragment | None:
-    time = event_column(pipeline.table)
-    return None if time is None else timestamp(time, pipeline.schema, pipeline.table, pipeline.scope.view.zone)

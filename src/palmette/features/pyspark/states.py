@@ -173,20 +173,17 @@ def states_function(scope: ScriptScope, table: Table, on: dict[str, str], taken:
         calls.append(f'withColumn("newest", F.max(F.struct({fields})).over({so_far}))')
         values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
     keys = selected({f"{table.name}_{here}": there for here, there in on.items()})
-    calls.append(f"select({', '.join([*keys, *values, *map(quoted, _span_columns(table))])})")
+    spans = [quoted(f"{table.name}_known_{end}") for end in ("from", "until")]
+    calls.append(f"select({', '.join([*keys, *values, *spans])})")
     doc = f"States of {table.name}, each with the span in which it was the latest known."
     scope.write(name, [parameter], doc, [*statements, f"return {chain(parameter, calls)}"])
     return name
 
 
-def _span_columns(table: Table) -> tuple[str, str]:
-    return f"{table.name}_known_from", f"{table.name}_known_until"
-
-
 def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
     """Statements and calls that add the period in which each state was the latest known of its key."""
     schema = registered_schema(table)
-    known_from, known_until = _span_columns(table)
+    known_from, known_until = f"{table.name}_known_from", f"{table.name}_known_until"
     start = timestamp(event_column(table) or table.available_time or "", schema, table, zone)
     begins, needed = start.text, [start]
     if table.available_time is not None and event_column(table) is not None:

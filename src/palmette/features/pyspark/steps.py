@@ -91,14 +91,6 @@ def add_steps(pipeline: Pipeline, steps: tuple[fsc_steps.Step, ...]) -> None:
         _WRITERS[step.kind](pipeline, step.body)
 
 
-def _filter(pipeline: Pipeline, condition: str) -> None:
-    pipeline.calls.append(f"where({pipeline.sql(condition).as_column.text})")
-
-
-def _compute(pipeline: Pipeline, columns: Mapping[str, str]) -> None:
-    pipeline.set_columns({name: pipeline.sql(text).as_column.text for name, text in columns.items()})
-
-
 def _replace(pipeline: Pipeline, rule: fsc_steps.Replace) -> None:
     target = rule.column
     kind = pipeline.schema[target]
@@ -225,8 +217,10 @@ def _session(pipeline: Pipeline, rule: fsc_steps.Session) -> None:
 
 
 _WRITERS: Mapping[str, Callable[[Pipeline, Any], None]] = {
-    "filter": _filter,
-    "compute": _compute,
+    "filter": lambda pipeline, text: pipeline.calls.append(f"where({pipeline.sql(text).as_column.text})"),
+    "compute": lambda pipeline, columns: pipeline.set_columns(
+        {name: pipeline.sql(text).as_column.text for name, text in columns.items()}
+    ),
     "replace": _replace,
     "convert": _convert,
     "categorise": _categorise,

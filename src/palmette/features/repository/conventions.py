@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from palmette.delivery.paths import is_obeyed
-from palmette.features.artefacts import Conventions, FeatureFunctions, FunctionShape, Role
+from palmette.features.artefacts import Conventions, FunctionShape, Role
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
-from palmette.features.repository.decorated import feature_functions, marked_modules, unfit_view
+from palmette.features.repository.decorated import unfit_view
 from palmette.features.repository.habits import style_of, usual_entry, usual_options
 from palmette.features.repository.neighbours import (
     Neighbour,
@@ -26,7 +26,6 @@ from palmette.features.repository.neighbours import (
     path_pattern,
     role_by_name,
     role_of,
-    unfilled_shape,
 )
 from palmette.features.repository.readme import parse_signature, read_readme
 from palmette.features.repository.skeleton import Skeleton, ViewNames, readable_formats, skeleton
@@ -63,10 +62,12 @@ def read_conventions(
     text = checkout.text(run.repository.readme)
     helpers = {name for one in neighbours for name in one.module.imports}
     readme = read_readme(text, checkout.test_names, helpers)
-    marked, departures = _decorated(neighbours, checkout, view)
-    model, departures = (None, departures) if departures else _model(neighbours, checkout, view)
-    no_query = why_no_query(view) if why_no_query and model is not None and model.query else ""
-    unfit = _unfit(model, checkout, view, readme.functions, no_query) if model is not None else None
+    model, departures = _model(neighbours, checkout, view)
+    runs_query = model is not None and bool(model.query or model.model.endswith(".sql"))
+    no_query = why_no_query(view) if why_no_query and runs_query else ""
+    called = usual_entry(checkout, neighbours, ("", ""))
+    driver = checkout.text(called.target) if called.kind == "driver" else ""
+    unfit = _unfit(model, checkout, view, readme.functions, no_query, driver) if model is not None else None
     found = model if unfit is None else None
     if found is not None:
         functions = _shapes(found)
@@ -80,11 +81,14 @@ def read_conventions(
     def place(*patterns: str) -> str:
         return next(one for one in patterns if one and not is_obeyed(one.replace("{view}", view_name)))
 
-    script_path = place(readme.script_path, paths.script, "features/{view}.py")
+    stated = "" if found is not None and runs_query and not found.query else readme.script_path
+    known_path = paths.script if found is not None or paths.script.endswith(".py") else ""
+    script_path = place(stated, known_path, "features/{view}.py")
     build = next(shape for shape in functions if shape.role == "build")
     options = usual_options(neighbours, {one.name for one in build.parameters if not is_frame(one)})
     style = formatting(checkout)
     instance, imports = _instance(checkout, found, neighbours, view_name) if found is not None else ("", ())
+    callers = driver if found is None or not found.builder else f"{found.text}{driver}"
     test_path = place(readme.test_path, paths.test, "tests/test_{view}.py")
     return Conventions(
         package=_package(checkout, script_path.replace("{view}", view_name)),
@@ -95,11 +99,11 @@ def read_conventions(
         skeleton=found.text if found is not None else "",
         model=found.model if found is not None else "",
         owner=found.builder.rpartition(".")[0] if found is not None else "",
-        feature_functions=marked,
+        feature_functions=found.features if found is not None else None,
         query_path=found.query if found is not None else "",
-        style=style_of(neighbours, text).model_copy(update={} if marked is None else {"helpers": "private"}),
+        style=style_of(neighbours, text),
         entry=usual_entry(checkout, neighbours, options, follows=found is not None),
-        naive_cutoffs=found is not None and re.search(r"tzinfo|timezone|\bUTC\b", found.text) is None,
+        naive_cutoffs=bool(callers) and re.search(r"tzinfo|timezone|\bUTC\b", callers) is None,
         config_option=options[0],
         as_of_option=options[1],
         docstring_style=_docstring_style(neighbours, view_name),
@@ -130,29 +134,14 @@ def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
 
 
 _WRITTEN = "the script is written as functions that load, build and write"
-_BY_MODEL = "A model may write the team's shape (`model` in the run file)."
-
-
-def _decorated(
-    neighbours: Sequence[Neighbour], checkout: Checkout, view: View
-) -> tuple[FeatureFunctions | None, tuple[str, ...]]:
-    """The shape of one decorated function per feature if the view fits it, and what a reviewer should know about it."""
-    modules = [one.module for one in neighbours]
-    if not modules or any(map(entry_of, modules)) or not all(one in marked_modules(checkout) for one in modules):
-        return None, ()
-    shape, what = feature_functions(modules), f"`{modules[0].path}` has one decorated function per feature"
-    unfit = "its functions have a pattern that no rule fills" if shape is None else unfit_view(shape, view)
-    if unfit:
-        return None, (f"{what}, but {unfit}; {_WRITTEN}. {_BY_MODEL}",)
-    return shape, (f"{what}, and so has this script. It also loads, joins and writes them, for the checks and tests.",)
 
 
 def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> tuple[Skeleton | None, tuple[str, ...]]:
     """The neighbour to imitate (or None), and differences between new scripts and the neighbours, as sentences."""
-    has_builder = any(builder_of(neighbour.module) for neighbour in neighbours)
-    if not has_builder and (shape := unfilled_shape(checkout)):
-        return None, (f"{shape}, a shape that no rule fills; {_WRITTEN}. {_BY_MODEL}",)
-    found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables))), checkout)
+    queries = [path for path in checkout.paths if path.endswith(".sql")]
+    if queries and not neighbours:
+        return None, (f"`{queries[0]}` is run by no function that takes data frames; {_WRITTEN}.",)
+    found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables)), tuple(view.grain)), checkout)
     if found is not None or not neighbours:
         return found, found.unexplained if found is not None else ()
     several = builder_of(neighbours[-1].module) is None
@@ -161,17 +150,22 @@ def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> t
 
 
 def _unfit(
-    found: Skeleton, checkout: Checkout, view: View, stated: Sequence[FunctionShape], no_query: str
+    found: Skeleton, checkout: Checkout, view: View, stated: Sequence[FunctionShape], no_query: str, driver: str
 ) -> str | None:
-    """Why the view's script cannot be modelled on this neighbour, as a sentence; None if it can."""
-    defined = {node.name for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.FunctionDef)}
-    missing = ", ".join(f"`{shape.name}`" for shape in stated if shape.name not in defined)
-    if missing:
+    """Why the view's script cannot be modelled on this neighbour, as a sentence; None if it can.
+
+    `driver`: The text of the module that runs views.
+    """
+    if not found.builder and (reason := _unfit_parts(found, view)):
+        return f"{reason}; {_WRITTEN}."
+    words = re.findall(r"\w+", found.text)
+    missing = ", ".join(f"`{shape.name}`" for shape in stated if shape.name not in words)
+    if missing and found.builder:
         return f"The README names {missing}, which `{found.model}` does not have; the README is followed."
     builder = next(shape for shape in _shapes(found) if shape.role == "build")
     if view.cutoff != "spine" and not _takes_cutoff(builder):
         return f"`{builder.name}` of `{found.model}` takes no cut-off, which this view needs; {_WRITTEN}."
-    formats = readable_formats(found, checkout)
+    formats = readable_formats(f"{found.text}\n{driver}", checkout)
     for table in view.tables.values():
         if formats and table.path is not None and table.format not in formats:
             return (
@@ -180,6 +174,14 @@ def _unfit(
     if no_query:
         return f"`{found.model}` runs a query, but {no_query}; {_WRITTEN}. Define it in another way to have a query."
     return None
+
+
+def _unfit_parts(found: Skeleton, view: View) -> str:
+    """Why the view cannot be written without a build function; empty if it can."""
+    if found.model.endswith(".sql"):
+        return "" if found.cutoff else f"`{found.model}` and the other queries share no parameter for the cut-off"
+    unfit = unfit_view(found.features, view)
+    return f"`{found.model}` has one decorated function per feature, but {unfit}" if unfit else ""
 
 
 def _takes_cutoff(builder: FunctionShape) -> bool:
@@ -224,7 +226,10 @@ class _Constants(ast.NodeTransformer):
 
 
 def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:
-    """The functions of a skeleton with a clear role, including the build function."""
+    """The functions of a skeleton with a clear role. If it has no build function, that of checks and tests."""
+    if not found.builder:
+        shape = parse_signature(_DEFAULTS[1].replace("as_of", found.cutoff or "as_of"))
+        return (shape,) if shape is not None else ()
     module = Module("skeleton.py", "skeleton", found.text)
     entry, builder = entry_of(module), found.builder.rpartition(".")[2]
     shapes = []
@@ -248,21 +253,14 @@ def _functions(
     merged = {shape.role: shape for shape in defaults}
     for shape in (*known, *stated):
         callable_as_is = shape.role != "main" or all(p.name in ("argv", "args") or p.default for p in shape.parameters)
-        is_whole = callable_as_is if shape in known else _annotated(shape)
-        merged[shape.role] = shape if is_whole else _renamed(merged[shape.role], shape.name)
+        is_annotated = bool(shape.parameters) and all(parameter.annotation for parameter in shape.parameters)
+        is_whole = callable_as_is if shape in known else is_annotated
+        merged[shape.role] = shape if is_whole else merged[shape.role].model_copy(update={"name": shape.name})
     order = dict.fromkeys(shape.role for shape in (*max(known, stated, key=len), *defaults))
     return tuple(
-        _renamed(merged[role], re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name))
+        merged[role].model_copy(update={"name": re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name)})
         for role in sorted(order, key=lambda role: role == "main")
     )
-
-
-def _renamed(shape: FunctionShape, name: str) -> FunctionShape:
-    return shape.model_copy(update={"name": name})
-
-
-def _annotated(shape: FunctionShape) -> bool:
-    return bool(shape.parameters) and all(parameter.annotation for parameter in shape.parameters)
 
 
 def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:

@@ -2,12 +2,14 @@
 
 import ast
 import copy
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from palmette.features.artefacts import FeatureFunctions
-from palmette.features.repository.checkout import Checkout, Function, Module, dotted_name
+from palmette.features.repository.checkout import Checkout, Function, Module, bound_names, dotted_name
+from palmette.features.repository.spelling import respelt
 from palmette.features.signature import is_frame, meaning_of
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
@@ -15,64 +17,65 @@ from palmette.features.spec.view import View
 _MEANINGS = {"table", "frame", "tables", "as_of"}
 
 
-class _MarkedFunction(NamedTuple):
+class MarkedFunction(NamedTuple):
     module: Module
     function: Function
     decorator: ast.expr
 
 
-def marked_modules(checkout: Checkout) -> list[Module]:
-    """The modules with functions that a decorator of the repository marks as features.
+@lru_cache(maxsize=4)
+def marked_functions(checkout: Checkout) -> dict[str, list[MarkedFunction]]:
+    """By path of a module: its functions that a decorator of the repository marks as features.
 
     None unless it marks functions of different names, and no function that every module has.
     """
     spark = [module for module in checkout.modules if "pyspark" in module.text and not module.is_test]
-    found = [one for module in spark for one in _marked(module) if checkout.resolves(_origin(one))]
-    marks = Counter(map(_origin, found))
-    mine = [one for one in found if _origin(one) == max(marks, key=marks.__getitem__)]
-    modules = {one.module.path: one.module for one in mine}
-    names = Counter(one.function.name for one in mine)
-    is_shared = len(modules) > 1 and max(names.values()) == len(modules)
-    return list(modules.values()) if len(names) > 1 and not is_shared else []
+    every = [one for module in spark for one in _marked(module)]
+    origins = [origin for one in every if checkout.resolves((origin := _origin(one)).rpartition(".")[0])]
+    mine = [one for one in every if _origin(one) == max(origins, key=origins.count)] if origins else []
+    modules = {path: [*found] for path, found in groupby(mine, key=lambda one: one.module.path)}
+    names = [one.function.name for one in mine]
+    is_shared = len(modules) > 1 and max(map(names.count, names)) == len(modules)
+    return modules if len({*names}) > 1 and not is_shared else {}
 
 
-def _marked(module: Module) -> Iterator[_MarkedFunction]:
+def _marked(module: Module) -> Iterator[MarkedFunction]:
     """The functions with decorators that return a data frame or a column."""
     for function in module.functions:
         if function.returns.endswith(("DataFrame", "Column")):
-            yield from (_MarkedFunction(module, function, one) for one in function.node.decorator_list)
+            yield from (MarkedFunction(module, function, one) for one in function.node.decorator_list)
 
 
-def _origin(one: _MarkedFunction) -> str:
-    """The dotted name of the decorator where it is defined."""
+def _origin(one: MarkedFunction) -> str:
+    """The dotted name of the decorator where it is defined; that of its class if a module's object has it."""
     first, _, rest = dotted_name(one.decorator).partition(".")
+    made = (node.value for node in one.module.tree.body if isinstance(node, ast.Assign) and first in bound_names(node))
+    first = next(map(dotted_name, made), first)
     home = one.module.imports.get(first, "")
     return ".".join(filter(None, (home, rest))) if home else ""
 
 
-def feature_functions(modules: Sequence[Module]) -> FeatureFunctions | None:
-    """The shape of the functions in marked modules; None if they or their decorators have no pattern that is known."""
-    every = [one for module in modules for one in _marked(module)]
-    ((mark, _),) = Counter(map(_origin, every)).most_common(1)
-    found = [one for one in every if _origin(one) == mark]
-    patterns = {_pattern(one) for one in found}
-    parameters = {tuple(map(meaning_of, one.function.parameters)): one.function.parameters for one in found}
+def feature_functions(views: Mapping[str, Sequence[MarkedFunction]], new: str) -> FeatureFunctions | None:
+    """The shape of marked functions in a new view; None if they or their decorators have no pattern that is known.
+
+    `views` contains the marked functions by the names of their views, first those of the model.
+    """
+    found = [(view, one) for view, functions in views.items() for one in functions]
+    patterns = {respelt(_pattern(one), view, new) for view, one in found}
+    parameters = {tuple(map(meaning_of, one.function.parameters)): one.function.parameters for _, one in found}
     meanings = [meaning for each in parameters for meaning in each]
-    returned = {one.function.returns.rpartition(".")[2] for one in found}
+    returned = {one.function.returns.rpartition(".")[2] for _, one in found}
     if len(patterns) != 1 or len(parameters) != 1 or returned != {"DataFrame"} or set(meanings) - _MEANINGS:
         return None
-    first = dotted_name(found[0].decorator).partition(".")[0]
-    home, _, name = found[0].module.imports[first].rpartition(".")
-    keys = Counter(key for one in found for key in _keys(one))
+    keys = [key for one in next(iter(views.values())) for key in grouping_keys(one.module, one.function)]
     return FeatureFunctions(
         decorator=patterns.pop(),
-        statement=f"from {home} import {name}" if home else f"import {name}",
         parameters=next(iter(parameters.values())),
-        key=max(keys, key=keys.__getitem__, default=""),
+        key=max(filter(str.isidentifier, keys), key=keys.count, default=""),
     )
 
 
-def _pattern(one: _MarkedFunction) -> str:
+def _pattern(one: MarkedFunction) -> str:
     """The decorator's source with placeholders for what depends on the feature."""
     node = copy.deepcopy(one.decorator)
     for child in ast.walk(node):
@@ -89,23 +92,24 @@ def _with_type(text: str) -> str:
     return "{dtype}"
 
 
-def _keys(one: _MarkedFunction) -> Iterator[str]:
-    """Constants of the module that the function groups by."""
-    constants = {
-        target.id
-        for node in one.module.tree.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in ast.walk(one.function.node):
-        if isinstance(node, ast.Call) and dotted_name(node.func).rpartition(".")[2] in ("groupBy", "groupby"):
-            used = {child.id for argument in node.args for child in ast.walk(argument) if isinstance(child, ast.Name)}
-            yield from sorted(used & constants)
+def grouping_keys(module: Module, function: Function) -> dict[str, str]:
+    """The columns that a function groups by: by the constant that has the name, else by its literal."""
+    bodies = [module.tree.body, *(node.body for node in module.classes)]
+    assigned = [node for body in bodies for node in body if isinstance(node, ast.Assign)]
+    constants = {name: node.value for node in assigned for name in bound_names(node)}
+    found = {}
+    for call in (node for node in ast.walk(function.node) if isinstance(node, ast.Call)):
+        for node in call.args if dotted_name(call.func).rpartition(".")[2] in ("groupBy", "groupby") else ():
+            value = constants.get(ast.unparse(node).removeprefix("self."), node)
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                found[ast.unparse(node)] = value.value
+    return found
 
 
-def unfit_view(shape: FeatureFunctions, view: View) -> str:
+def unfit_view(shape: FeatureFunctions | None, view: View) -> str:
     """Why a view cannot be written in this shape; empty if it can."""
+    if shape is None:
+        return "its functions have a pattern that no rule fills"
     if view.spine is not None:
         return "the rules write it only for views without a spine"
     if view.cutoff != "run" or len(view.grain) > 1:

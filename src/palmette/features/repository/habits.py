@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from palmette.features.artefacts import ScriptEntry, ScriptStyle
-from palmette.features.repository.checkout import Checkout, Module, called_names, dotted_name
+from palmette.features.repository.checkout import Checkout, Function, Module, called_names, dotted_name
 from palmette.features.repository.neighbours import Neighbour, builder_of, entry_of
 from palmette.features.signature import BY_NAME
 
@@ -84,18 +84,20 @@ def _docstrings(neighbours: Sequence[Neighbour]) -> Literal["google", "numpy", "
     return "plain"
 
 
-def _helpers(neighbours: Sequence[Neighbour]) -> Literal["public", "private", "none"]:
-    """How neighbours name the helper functions of their build function."""
-    own = []
+def _helpers(neighbours: Sequence[Neighbour]) -> Literal["public", "private", "method", "none"]:
+    """How neighbours name the helper functions of their build function, or of functions without one."""
+    found = list[Function]()
     for one in neighbours:
         builder, entry = builder_of(one.module), entry_of(one.module)
-        called = {name.rpartition(".")[2] for name in called_names(builder.node)} if builder else set()
-        named = [f.name for f in (*one.module.functions, *one.module.methods) if f.name != entry]
-        own.append([name for name in named if name in called])
-    flat = [name for names in own for name in names]
-    if not flat:
+        called = {name.rpartition(".")[2] for name in called_names(builder.node if builder else one.module.tree)}
+        own = (*one.module.functions, *one.module.methods)
+        found += [function for function in own if function.name in called and function.name != entry]
+    if not found:
         return "none" if len(neighbours) > 1 else "private"
-    return "private" if _most([name.startswith("_") for name in flat]) else "public"
+    methods = [one for neighbour in neighbours for one in neighbour.module.methods]
+    if _most([one in methods for one in found]):
+        return "method"
+    return "private" if _most([one.name.startswith("_") for one in found]) else "public"
 
 
 def _methods_of_result(node: ast.FunctionDef) -> dict[str, ast.Call]:
@@ -130,13 +132,9 @@ def usual_entry(
         return entry
     path = entry.target if entry.kind == "driver" else neighbours[0].module.path if neighbours else ""
     started = next((module for module in checkout.modules if module.path == path), None)
-    return entry.model_copy(update={"as_module": started is not None and _imports_own_package(started)})
-
-
-def _imports_own_package(module: Module) -> bool:
-    """Whether a file can only be run as a module from the root: it imports the package that it is in."""
-    own = module.name.partition(".")[0]
-    return module.path.startswith(f"{own}/") and any(name.split(".")[0] == own for name in module.imports.values())
+    # A file that imports the package that it is in can only be run as a module from the root.
+    own, imported = path.partition("/")[0], started.imports.values() if started is not None else ()
+    return entry.model_copy(update={"as_module": any(name.split(".")[0] == own for name in imported)})
 
 
 def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> ScriptEntry:
@@ -235,10 +233,10 @@ def _general(words: Sequence[str], view: str) -> tuple[str, ...]:
         before = found[-1] if found and found[-1].startswith("-") else ""
         if option.startswith("--") and value:
             found.append(f"{option}={_placeholder(option) or value}")
-        elif before and not word.startswith("-"):
-            found.append(_placeholder(before) or word.replace(view, "{view}"))
         elif re.fullmatch(r"\d{4}-\d\d-\d\d\S*", word):
             found.append("{cutoff}")
+        elif before and not word.startswith("-"):
+            found.append(_placeholder(before) or word.replace(view, "{view}"))
         elif PurePosixPath(word).suffix in (".yaml", ".yml", ".json", ".toml") and view in word:
             found.append("{config}")
         else:

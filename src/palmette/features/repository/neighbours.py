@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from palmette.features.artefacts import Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
-from palmette.features.repository.decorated import marked_modules
+from palmette.features.repository.decorated import marked_functions
 from palmette.features.signature import BY_NAME
 from palmette.features.team_document import SUFFIXES
 
@@ -49,11 +49,16 @@ class Neighbour:
 
 @lru_cache(maxsize=4)
 def find_neighbours(checkout: Checkout) -> tuple[Neighbour, ...]:
-    """Runnable scripts that build data frames and share the most frequent path pattern."""
+    """Views that share the most frequent path pattern.
+
+    They are of the most frequent kind: scripts that run on their own, modules with a common build function or with
+    decorated functions, or queries. A driver, which finds views by their names, is no view.
+    """
     scripts = [module for module in checkout.modules if not module.is_test and _builds_frames(module)]
-    runnable, siblings = [module for module in scripts if entry_of(module)], _siblings(scripts)
-    # A driver is not a view but runs views. Then more scripts share a function than can be run on their own.
-    views = siblings if len(siblings) > len(runnable) else runnable or siblings or marked_modules(checkout)
+    others = [module for module in scripts if "import_module" in module.text or _finds_queries(module, checkout)]
+    runnable = [module for module in scripts if entry_of(module) and module not in others]
+    marked = [module for module in checkout.modules if module.path in marked_functions(checkout)]
+    views = max(runnable, _siblings(scripts), marked, _queries(checkout), key=len)
     named = [Neighbour(module, *_view_and_pattern(module, views, checkout)) for module in views]
     if not named:
         return ()
@@ -68,6 +73,24 @@ def _builds_frames(module: Module) -> bool:
     uses_spark = any(name.startswith("pyspark") for name in module.imports.values())
     functions = (*module.functions, *module.methods)
     return uses_spark and any("DataFrame" in inferred_returns(function) for function in functions)
+
+
+def _finds_queries(module: Module, checkout: Checkout) -> bool:
+    """Whether a module reads SQL files other than its own whose names it does not contain."""
+    if ".sql" not in module.text or str(PurePosixPath(module.path).with_suffix(".sql")) in checkout.paths:
+        return False
+    texts = (node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant))
+    files = {PurePosixPath(text).name for text in texts if isinstance(text, str) and text.endswith(".sql")}
+    return not files <= {PurePosixPath(path).name for path in checkout.paths}
+
+
+def _queries(checkout: Checkout) -> list[Module]:
+    """The queries without a script if a module finds them by their names, as modules without Python."""
+    if not any(_finds_queries(module, checkout) for module in checkout.modules if not module.is_test):
+        return []
+    stems = {module.stem for module in checkout.modules}
+    paths = [path for path in checkout.paths if path.endswith(".sql") and PurePosixPath(path).stem not in stems]
+    return [Module(path, checkout.import_name(path), checkout.text(path)) for path in paths]
 
 
 def _siblings(scripts: Sequence[Module]) -> list[Module]:
@@ -201,15 +224,6 @@ def query_tables(text: str) -> tuple[str, ...]:
     own = re.findall(r"(?i)(\w+)\s+as\s*\(\s*(?:select|with)\b", text)
     read = re.findall(r"(?i)\b(?:from|join)\s+\{?(\w+)\}?", text)
     return tuple(name for name in dict.fromkeys(read) if name not in own)
-
-
-def unfilled_shape(checkout: Checkout) -> str:
-    """What a module has that no rule can write: a query without a build function; empty if there is none."""
-    for module in checkout.modules:
-        query = str(PurePosixPath(module.path).with_suffix(".sql"))
-        if query in checkout.paths and any(name.startswith("pyspark.") for name in module.imports.values()):
-            return f"`{module.path}` runs the query in `{query}` without a function that takes data frames"
-    return ""
 
 
 class Builder(NamedTuple):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from palmette.features.artefacts import FunctionShape, Role
-from palmette.features.repository.checkout import TEST_NAMES, is_called
+from palmette.features.repository.checkout import TEST_NAMES, is_called, is_python
 from palmette.features.repository.neighbours import role_by_name
 from palmette.features.signature import parameters_of, source_of
 from palmette.features.team_document import SUFFIXES
@@ -19,12 +19,14 @@ _SUBJECT = re.compile(
     r"`|\b(?:lines?|helpers?|outputs?|rows|scripts?|jobs?|views?|entry points?|sorted|casts?|udfs?|name[ds]?|naming"
     r"|snake_case|imports?|select|collect|topandas|withcolumn|functions?|docstrings?|types?|typed|annotat\w+"
     r"|constants?|joins?|window\w*|forbid\w*|columns?|print|cache|count\(\)|repartition|format\w*|line length|module"
-    r"|pyspark|null\w*|default\w*|write\w*|partition\w*|tests?|global\w*|spark)\b",
+    r"|quer(?:y|ies)|keywords?|class(?:es)?|methods?|modules?|settings|pyspark|null\w*|default\w*|write\w*|partition\w*"
+    r"|tests?|global\w*|spark)\b",
     re.IGNORECASE,
 )
 _DUTY = re.compile(
     r"\b(must|never|always|only|no|not|don't|every|each|all|use|avoid|prefer|ends?|begins?|starts?|define[sd]?|is|are"
-    r"|keep|live[sd]?|lie[sd]?|go(?:es)?|as|ha[sv]e?|takes?|passes|begins?|should)\b",
+    r"|follows?|lists?|refers?|belongs?|returns?|derives?|write|per|keep|live[sd]?|lie[sd]?|go(?:es)?|as|ha[sv]e?|takes?"
+    r"|passes|begins?|should)\b|`[^`<]*<\w+>",
     re.IGNORECASE,
 )
 _DEFINES = re.compile(
@@ -125,7 +127,8 @@ def _functions(text: str, bullets: list[str], helpers: Collection[str]) -> tuple
         codes += [code for statement in listed for code in _CODE.findall(statement)[:1]]
         codes += re.findall(r"^\s*\|\s*\**`([^`\n|]+)`", text, re.MULTILINE)
         for fence in _FENCE.finditer(text):
-            codes += _definitions(fence["body"])
+            definitions = ast.unparse(ast.parse(fence["body"] if is_python(fence["body"]) else ""))
+            codes += [line for line in definitions.splitlines() if line.startswith("def ")]
     for code in codes:
         shape = parse_signature(code)
         if shape is None or shape.name in helpers:
@@ -133,16 +136,6 @@ def _functions(text: str, bullets: list[str], helpers: Collection[str]) -> tuple
         if shape.role not in shapes or (shape.parameters and not shapes[shape.role].parameters):
             shapes[shape.role] = shape
     return tuple(shapes.values())
-
-
-def _definitions(body: str) -> list[str]:
-    try:
-        tree = ast.parse(body)
-    except SyntaxError:
-        return []
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    returns = [f" -> {ast.unparse(node.returns)}" if node.returns else "" for node in functions]
-    return [f"{node.name}({ast.unparse(node.args)}){end}" for node, end in zip(functions, returns, strict=True)]
 
 
 def parse_signature(code: str) -> FunctionShape | None:

@@ -16,7 +16,6 @@ from palmette.features.repository.checkout import called_names, is_python
 from palmette.features.repository.habits import CASTS, DOCSTRING_FORMS, SORTED, is_sorted, output_columns
 from palmette.features.repository.readme import LINE_LENGTH
 from palmette.features.signature import is_frame, shape_of
-from palmette.features.team_document import SUFFIXES
 
 _CODE = re.compile(r"`([^`]+)`")
 _NEVER = re.compile(r"\b(no|never|not|don't|avoid|without|forbid\w*|instead of)\b", re.IGNORECASE)
@@ -34,7 +33,8 @@ class RuleReport(NamedTuple):
 
 class _Claim(NamedTuple):
     what: str
-    holds: bool
+    holds: bool | None
+    """None if it cannot be told whether the script must have it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class DeliveredFiles:
 
     @cached_property
     def tree(self) -> ast.Module:
-        return ast.parse(self.script)
+        """The syntax tree; empty for a query."""
+        return ast.parse("" if self.conventions.is_query else self.script)
 
     @cached_property
     def functions(self) -> dict[str, ast.FunctionDef]:
@@ -76,44 +77,68 @@ def _report(rule: str, files: DeliveredFiles) -> RuleReport:
     claims = [claim for part in parts for reader in _READERS for claim in reader(part, files)]
     if not claims:
         return RuleReport(rule, "not checkable", "it states nothing that can be looked up in the files")
-    broken = [claim.what for claim in claims if not claim.holds]
+    broken = [claim.what for claim in claims if claim.holds is False]
     if broken:
         return RuleReport(rule, "not followed", f"not so: {'; '.join(broken)}")
-    return RuleReport(rule, "followed", "; ".join(claim.what for claim in claims))
+    is_open = any(claim.holds is None for claim in claims)
+    return RuleReport(rule, "not checkable" if is_open else "followed", "; ".join(claim.what for claim in claims))
 
 
-def _imports(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    for code in _CODE.findall(rule):
-        if not re.match(r"(from [\w.]+ )?import ", code):
-            continue
-        wanted = ast.unparse(ast.parse(code)) if is_python(code) else code
-        imports = [ast.unparse(node) for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        subject = wanted.split(" as ")[0].rpartition(" ")[2].rpartition(".")[2]
-        concerned = any(re.search(rf"\b{subject}\b", line) for line in imports)
-        forbidden = _NEVER.search(rule[: rule.index(code)]) is not None
-        holds = (wanted in imports) != forbidden or not concerned
-        yield _Claim(f"`{code}` is {'not ' * forbidden}in the script", holds)
+def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    """Each piece of code in backticks: it is not called after a word that forbids it, else it is there."""
+    start = _NEVER.search(rule)
+    for found in _CODE.finditer(rule):
+        is_forbidden = start is not None and start.start() < found.start()
+        code = found[1]
+        name = re.fullmatch(r"[.@]?(?:[\w.]+\.)?([A-Za-z_]\w*)(?<!\.py)(?P<rest>\(.*\))?(?: -> .+)?", code)
+        if re.match(r"(from [\w.]+ )?import ", code):
+            yield _import(code, files, is_forbidden=is_forbidden)
+        elif re.match(r"--[a-z]", code):
+            option = re.split(r"[ =]", code)[0]
+            arguments = files.conventions.entry.arguments
+            yield _Claim(f"`{option}` is an option", option in files.script or option in arguments)
+        elif re.search(r"<[^<>/]*>|\{[^{}/]*\}", code) and re.search(r"\.\w+$", code) and " " not in code:
+            path = re.sub(r"<[^<>/]*>|\{[^{}/]*\}", files.view, code).removeprefix("./")
+            yield _Claim(f"`{path}`", path in (files.script_path, files.test_path, files.config_path))
+        elif name and is_forbidden:
+            yield _Claim(f"`{name[1]}` is never called", name[1] not in files.called)
+        elif name and (node := files.functions.get(name[1])) is not None:
+            yield _signature(node, name["rest"] or "", files)
+        elif name and name[1] not in files.script and re.search(r"\b(functions?|methods?|defines?)\b", rule):
+            yield _Claim(f"function `{name[1]}`", holds=False)
+        elif name:
+            is_there = name[1] in f"{files.script} {files.tests} {files.conventions.linters}"
+            yield _Claim(f"`{code}` is {'used' if is_there else 'not found'}", is_there or None)
+
+
+def _import(code: str, files: DeliveredFiles, *, is_forbidden: bool) -> _Claim:
+    wanted = ast.unparse(ast.parse(code)) if is_python(code) else code
+    imports = [ast.unparse(node) for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    subject = wanted.split(" as ")[0].rpartition(" ")[2].rpartition(".")[2]
+    concerned = any(re.search(rf"\b{subject}\b", line) for line in imports)
+    holds = (wanted in imports) != is_forbidden or not concerned
+    return _Claim(f"`{code}` is {'not ' * is_forbidden}in the script", holds)
+
+
+def _signature(node: ast.FunctionDef, rest: str, files: DeliveredFiles) -> _Claim:
+    """The parameters of a function, if the rule gives them; tables of the view stand for tables of any name."""
+    given = [one.arg for one in _arguments(node)]
+    names = (re.split("[:=]", part)[0].strip() for part in rest.strip("()").partition(")")[0].split(","))
+    wanted = [one for one in names if one not in ("", "self", "cls")]
+    is_builder = node is files.builder and any(map(is_frame, shape_of(files.conventions, "build").parameters))
+    same = given == wanted or (is_builder and given[-1:] == wanted[-1:])
+    return _Claim(f"`{node.name}({', '.join(given)})`", same or not wanted)
+
+
+def _words(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    """What a rule forbids or counts in words."""
     if re.search(r"\bstar imports?\b", rule):
         yield _Claim("no star import", "import *" not in files.script)
-
-
-def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    """Functions that a rule names, their parameters if given, and their number."""
-    named = [code for code in _CODE.findall(rule) if re.fullmatch(r"[a-z_]\w*(\(.*\))?(?: -> .+)?", code)]
-    defines = re.search(r"\b(functions?|methods?|defines?|entry|takes?)\b", rule) and not _NEVER.search(rule)
-    for code in named if defines else ():
-        name, _, rest = code.partition("(")
-        node = files.functions.get(name)
-        if node is None:
-            if rest or re.search(r"\b(functions?|defines?)\b", rule):
-                yield _Claim(f"function `{name}`", False)
-            continue
-        given = [one.arg for one in _arguments(node)]
-        names = (re.split("[:=]", part)[0].strip() for part in rest.partition(")")[0].split(","))
-        wanted = [one for one in names if one not in ("", "self", "cls")]
-        is_builder = node is files.builder and any(map(is_frame, shape_of(files.conventions, "build").parameters))
-        same = given == wanted or (is_builder and given[-1:] == wanted[-1:])
-        yield _Claim(f"`{name}({', '.join(given)})`", same or not wanted)
+    forbidden = rule[start.start() :] if (start := _NEVER.search(rule)) else ""
+    if re.search(r"\bUDFs?\b", forbidden, re.IGNORECASE):
+        yield _Claim("no UDF", not {"udf", "pandas_udf"} & files.called)
+    if re.search(r"\bprint\b", forbidden):
+        yield _Claim("`print` is never called", "print" not in files.called)
     number = re.search(r"\bexactly (\w+) functions\b", rule)
     words = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
     if number and number[1] in words:
@@ -123,23 +148,6 @@ def _functions(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
     return [one for one in [*node.args.args, *node.args.kwonlyargs] if one.arg not in ("self", "cls")]
-
-
-def _never(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    """Calls that a rule forbids, named in backticks or by a word."""
-    start = _NEVER.search(rule)
-    if start is None:
-        return
-    tail = rule[start.start() :]
-    for code in _CODE.findall(tail.split(";")[0]):
-        name = re.fullmatch(r"\.?([A-Za-z_][\w.]*)(?:\(.*\))?", code)
-        if name and not code.startswith(("import", "from")):
-            called = name[1].rpartition(".")[2]
-            yield _Claim(f"`{called}` is never called", called not in files.called)
-    if re.search(r"\bUDFs?\b", tail, re.IGNORECASE):
-        yield _Claim("no UDF", not {"udf", "pandas_udf"} & files.called)
-    if re.search(r"\bprint\b", tail):
-        yield _Claim("`print` is never called", "print" not in files.called)
 
 
 def _lines(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
@@ -159,14 +167,6 @@ def _docstrings(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
             other = [name for name, doc in docs.items() if not re.search(mark, doc or "", re.MULTILINE)]
             but = f", but for {', '.join(other)}" if other else ""
             yield _Claim(f"in the form of {style.title()}{but}", not other)
-
-
-def _uses(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    """Functions of a module that a rule asks to use."""
-    for code in _CODE.findall(rule) if re.search(r"\b(use[sd]?|with)\b", rule, re.IGNORECASE) else ():
-        name = re.fullmatch(r"[\w.]+\.([a-z_]\w*)(?:\(.*\))?", code)
-        if name and not _NEVER.search(rule) and not code.endswith((".py", *SUFFIXES)):
-            yield _Claim(f"`{code}` is used", name[1] in files.called or code in files.script)
 
 
 def _pure(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
@@ -194,22 +194,9 @@ def _sorted(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 def _helpers(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if re.search(r"\bhelpers?\b", rule, re.IGNORECASE) and re.search(r"\bunderscore\b|`_", rule):
         roles = {shape.name for shape in files.conventions.functions}
-        public = [name for name in files.functions if name not in roles and not name.startswith("_")]
+        plain = [name for name, node in files.functions.items() if not node.decorator_list]
+        public = [name for name in plain if name not in roles and not name.startswith("_")]
         yield _Claim(f"helpers without underscore: {', '.join(public) or 'none'}", not public)
-
-
-def _paths(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    """Paths with a placeholder, which one of the delivered files must match."""
-    for code in _CODE.findall(rule):
-        if re.search(r"<[^<>/]*>|\{[^{}/]*\}", code) and re.search(r"\.\w+$", code) and " " not in code:
-            path = re.sub(r"<[^<>/]*>|\{[^{}/]*\}", files.view, code).removeprefix("./")
-            yield _Claim(f"`{path}`", path in (files.script_path, files.test_path, files.config_path))
-
-
-def _options(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    for option in re.findall(r"`(--[a-z][\w-]*)", rule):
-        there = option in files.script or option in files.conventions.entry.arguments
-        yield _Claim(f"`{option}` is an option", there)
 
 
 def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
@@ -220,6 +207,5 @@ def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 _READERS: Sequence[Callable[[str, DeliveredFiles], Iterator[_Claim]]] = (
-    _imports, _functions, _never, _uses, _lines, _docstrings, _pure, _casts, _sorted, _helpers, _paths, _options,
-    _annotated,
+    _codes, _words, _lines, _docstrings, _pure, _casts, _sorted, _helpers, _annotated,
 )  # fmt: skip

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from palmette.features.artefacts import FeatureFunctions
 from palmette.features.repository.checkout import (
     Checkout,
     Function,
@@ -24,14 +25,18 @@ from palmette.features.repository.checkout import (
     is_python,
     undefined_names,
 )
-from palmette.features.repository.neighbours import Builder, Neighbour, builder_of, query_path, query_tables
+from palmette.features.repository.decorated import feature_functions, grouping_keys, marked_functions
+from palmette.features.repository.neighbours import Builder, Neighbour, builder_of, entry_of, query_path, query_tables
 from palmette.features.repository.spelling import general, mentions, replaced, respelt, without
-from palmette.features.signature import BY_NAME, is_frame, meaning_of, parameters_of
+from palmette.features.signature import BY_NAME, is_frame, meaning_of
 
 HOLE = "raise NotImplementedError"
 _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 _FORMATS = re.compile(r"""\.(parquet|csv|orc|json|delta)\(|format\(["'](\w+)["']\)""")
 
+
+_PARAMETER = re.compile(r"(?<![\w:'\"]):([A-Za-z_]\w*)")
+"""A parameter of a query."""
 
 _Item = ast.AST | tuple[ast.AST, ast.AST]
 """A statement, argument or element, or the key and value of an entry."""
@@ -42,20 +47,25 @@ class ViewNames(NamedTuple):
 
     view: str
     tables: tuple[str, ...]
+    keys: tuple[str, ...] = ()
 
 
 class Skeleton(NamedTuple):
-    """A script for a new view with a placeholder for the body of the build function."""
+    """A script for a new view with a placeholder for the body of the build function, or for decorated functions."""
 
     text: str
     builder: str
-    """The build function: `name`, or `Class.name`."""
+    """The build function: `name`, or `Class.name`; empty for a script without one."""
     model: str
     """Path of the neighbour."""
     unexplained: tuple[str, ...]
     """Unexplained differences to other neighbours, as sentences."""
     query: str = ""
     """Path with `{view}` of the SQL file with the query that the neighbour runs; empty if it runs none."""
+    features: FeatureFunctions | None = None
+    """The shape of decorated functions."""
+    cutoff: str = "as_of"
+    """The name of the cut-off if there is no build function; empty if the neighbour has none."""
 
 
 class _Edit(NamedTuple):
@@ -66,6 +76,10 @@ class _Edit(NamedTuple):
 
 def skeleton(neighbours: Sequence[Neighbour], new: ViewNames, checkout: Checkout) -> Skeleton | None:
     """The skeleton from the neighbour that reproduces most others; None if no neighbour can be adapted."""
+    if neighbours and neighbours[0].module.path.endswith(".sql"):
+        # The parameter that all queries have is the cut-off.
+        common = set.intersection(*(set(_PARAMETER.findall(one.module.text)) for one in neighbours))
+        return Skeleton("", "", neighbours[0].module.path, (), cutoff=common.pop() if len(common) == 1 else "")
     sources = [source for one in neighbours if (source := _Source.of(one, checkout)) is not None]
     ranked: list[tuple[tuple[int, int, str], _Source, str, tuple[str, ...]]] = []
     for source in sources:
@@ -86,13 +100,17 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames, checkout: Checkout
     if len(source.names.tables) == 1:
         tables = source.names.tables[0], " and ".join(new.tables)
         text = _DOCSTRING.sub(lambda found: replaced(found[0], *tables), text)
-    builder = respelt(source.builder.dotted, source.names.view, new.view)
-    return Skeleton(text, builder, source.module.path, notes, source.query)
+    builder = "" if source.marked else respelt(source.builder.dotted, source.names.view, new.view)
+    views = {one.names.view: marked_functions(checkout).get(one.module.path, ()) for one in (source, *sources)}
+    features = feature_functions(views, new.view) if source.marked else None
+    given = features.parameters if features is not None else ()
+    cutoff = next((one.name for one in given if meaning_of(one) == "as_of"), "as_of")
+    return Skeleton(text, builder, source.module.path, notes, source.query, features, cutoff)
 
 
-def readable_formats(found: Skeleton, checkout: Checkout) -> frozenset[str]:
-    """File formats that a skeleton reads by name, directly or through the team's functions; empty for any format."""
-    names = {node.id for node in ast.walk(ast.parse(found.text)) if isinstance(node, ast.Name)}
+def readable_formats(text: str, checkout: Checkout) -> frozenset[str]:
+    """File formats that a module reads by name, directly or through the team's functions; empty for any format."""
+    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     called = [
         ast.get_source_segment(module.text, function.node) or ""
         for module in checkout.modules
@@ -100,8 +118,8 @@ def readable_formats(found: Skeleton, checkout: Checkout) -> frozenset[str]:
         for function in module.functions
         if function.name in names and _reads(function)
     ]
-    mentioned = {name for text in (found.text, *called) for pair in _FORMATS.findall(text) for name in pair if name}
-    reads = any(".read" in text for text in (found.text, *called))
+    mentioned = {name for each in (text, *called) for pair in _FORMATS.findall(each) for name in pair if name}
+    reads = any(".read" in each for each in (text, *called))
     return frozenset(mentioned) if reads else frozenset()
 
 
@@ -115,18 +133,25 @@ class _Source:
 
     module: Module
     builder: Builder
+    """The build function, or the first decorated function."""
+    marked: tuple[Function, ...]
+    """The decorated functions, if there is no build function."""
     names: ViewNames
     query: str
 
     @classmethod
     def of(cls, neighbour: Neighbour, checkout: Checkout) -> _Source | None:
-        builder = builder_of(neighbour.module)
+        module, builder = neighbour.module, builder_of(neighbour.module)
+        marked = tuple(one.function for one in marked_functions(checkout).get(module.path, ()) if not entry_of(module))
+        builder = Builder(marked[0].node) if marked else builder
         if builder is None:
             return None
         query = query_path(neighbour, checkout)
         text = checkout.text(query.replace("{view}", neighbour.view)) if query else ""
-        tables = _tables(neighbour.module, builder.node) or query_tables(text)
-        return cls(neighbour.module, builder, ViewNames(neighbour.view, tables), query)
+        built = marked or (Function(builder.node, module.name, module.path),)
+        tables = _tables(module, built) or query_tables(text)
+        keys = dict.fromkeys(key for one in built for key in grouping_keys(module, one).values())
+        return cls(module, builder, marked, ViewNames(neighbour.view, tables, tuple(keys)), query)
 
     @cached_property
     def kept(self) -> tuple[ast.stmt, ...]:
@@ -139,8 +164,12 @@ class _Source:
             node for node in body if isinstance(node, ast.If | ast.Expr | ast.Try | ast.With) and node is not body[0]
         ]
         waiting += [node for node in body if isinstance(node, ast.FunctionDef) and self._stands_alone(node)]
-        waiting += [node for node in body if isinstance(node, ast.Assign) and self._names_view(node)]
-        waiting += _outside(top, self.builder.node)
+        own = (self.names.view, *self.names.keys)
+        assigned = [(node, [*ast.walk(node.value)]) for node in body if isinstance(node, ast.Assign)]
+        waiting += [node for node, values in assigned if any(getattr(one, "value", None) in own for one in values)]
+        waiting += [self.builder.node.args, *self.builder.node.decorator_list]
+        if isinstance(top, ast.ClassDef):
+            waiting += [*(node for node in top.body if node is not self.builder.node), *top.bases, *top.decorator_list]
         seen: set[int] = set()
         while waiting:
             node = waiting.pop()
@@ -155,14 +184,11 @@ class _Source:
 
     def _stands_alone(self, node: ast.FunctionDef) -> bool:
         """Whether a function is for external callers: nothing else in the module uses it."""
-        if node is self.builder.node or node.name.startswith("_"):
+        if node in (self.builder.node, *(one.node for one in self.marked)) or node.name.startswith("_"):
             return False
         others = (child for other in self.module.tree.body if other is not node for child in ast.walk(other))
         used = {child.id for child in others if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)}
         return node.name not in used
-
-    def _names_view(self, node: ast.Assign) -> bool:
-        return any(isinstance(child, ast.Constant) and child.value == self.names.view for child in ast.walk(node))
 
     def filled(self, new: ViewNames) -> str | None:
         """The kept statements for another view; None if names of this view's tables would remain."""
@@ -204,7 +230,9 @@ class _Source:
         return at, self._place(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
     def _hole(self) -> _Edit:
-        """Replaces the body of the build function, except for its docstring."""
+        """Replaces the body of the build function, except for its docstring, or the first decorated function."""
+        if self.marked:
+            return _Edit(*self._span(self.builder.node), HOLE)
         body = self.builder.node.body
         rest = body[1:] if ast.get_docstring(self.builder.node) is not None else body
         if not rest:
@@ -236,8 +264,15 @@ class _Source:
         return text + self.module.text[at:end]
 
     def _edits(self, node: ast.AST, new: ViewNames) -> Iterator[_Edit]:
-        """Replacements of items that exist once per table, outermost first."""
+        """Replacements of items that exist once per table, and of the view's keys, outermost first."""
         hidden = set(map(id, self.builder.node.body))
+        keys: Sequence[ast.AST] = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+        if all(isinstance(one, ast.Constant) and one.value in self.names.keys for one in keys) and keys:
+            if keys[0] is not node:
+                ends = self._span(keys[0])[0], self._span(keys[-1])[1]
+                yield _Edit(*ends, ", ".join(f'"{key}"' for key in new.keys))
+            elif len(new.keys) == 1:
+                yield _Edit(*self._span(node), f'"{new.keys[0]}"')
         defined = {function.name for function in (*self.module.functions, *self.module.methods)}
         own = not isinstance(node, ast.Call) or dotted_name(node.func).rpartition(".")[2] in defined
         for items, separator in _lists(node):
@@ -346,9 +381,9 @@ def _lists(node: ast.AST) -> Iterator[tuple[Sequence[_Item], str]]:
             yield [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None], ", "
 
 
-def _tables(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
+def _tables(module: Module, functions: Sequence[Function]) -> tuple[str, ...]:
     """The tables that a neighbour's features use: its data-frame parameters, or the keys of a dict of them."""
-    parameters = parameters_of(function)
+    parameters = [parameter for function in functions for parameter in function.parameters]
     frames = [p.name.removesuffix("_df") for p in parameters if is_frame(p) and BY_NAME.get(p.name) != "frame"]
     dicts = {p.name for p in parameters if meaning_of(p) == "tables"}
     keys = [
@@ -361,13 +396,6 @@ def _tables(module: Module, function: ast.FunctionDef) -> tuple[str, ...]:
         and isinstance(node.slice.value, str)
     ]
     return tuple(dict.fromkeys([*frames, *keys]))
-
-
-def _outside(top: ast.stmt, builder: ast.FunctionDef) -> list[ast.AST]:
-    """The parts of a class, or of a function's signature, outside the body of the build function."""
-    if isinstance(top, ast.ClassDef):
-        return [*(node for node in top.body if node is not builder), *top.bases, *top.decorator_list, builder.args]
-    return [builder.args, *builder.decorator_list]
 
 
 def _shapes(module: ast.Module) -> dict[str, str]:

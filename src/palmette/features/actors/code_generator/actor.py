@@ -7,8 +7,8 @@ from functools import partial
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, PastAttempt, TextFile, Verdict, Violation
 from palmette.features import prompt_context
-from palmette.features.adoption.query import write_query
-from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities, Utility
+from palmette.features.adoption.query import query_of
+from palmette.features.artefacts import Config, Conventions, RunRequest, Script, Template, Tests, Utilities, Utility
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, ScriptUnderTest
 from palmette.features.checks.lint import LintCheck
@@ -19,12 +19,12 @@ from palmette.features.formatting import format_file
 from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.mutation import MutantHistory
 from palmette.features.passed import PassedBefore, digest_of
-from palmette.features.pyspark import write_script
+from palmette.features.pyspark import build_function, write_script
 from palmette.features.repository import Checkout
 from palmette.features.sample_run import SampleRun
 from palmette.features.script_tree import with_query
 from palmette.features.signature import BoundParameter, shape_of, signature
-from palmette.features.spec.view import AS_OF, View
+from palmette.features.spec.view import View
 from palmette.features.team_document import format_of
 from palmette.features.workbench import Workbench
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Python, Section, section
@@ -63,7 +63,10 @@ class CodeGenerator(Agent):
         failed = context.attempts[-1] if context.attempt > 1 else None
         retried = failed is not None and bool(input.utilities.chosen) and _is_own_fault(failed)
         utilities = Utilities() if retried else input.utilities
-        script = self._script(input, write_script(self.view, input.template, input.config, utilities))
+        template, view = input.template, self.view
+        is_query = template.conventions.is_query
+        query = template.file.text + query_of(view, template.conventions) if is_query else ""
+        script = self._script(input, query or write_script(view, template, input.config, utilities))
         if failed is None or not retried:
             return Attempt(script)
         names = ", ".join(utility.name for utility in input.utilities.chosen)
@@ -71,7 +74,8 @@ class CodeGenerator(Agent):
         return Attempt(script, f"The script that uses {names} failed: {failures}", "Use Spark's own functions instead.")
 
     def is_settled(self, input: ScriptInput, context: Context) -> bool:
-        return bool(input.template.conventions.query_path)  # a query follows from the definitions
+        conventions = input.template.conventions
+        return bool(conventions.query_path) or not conventions.has_builder  # these follow from the definitions
 
     def sections(self, input: ScriptInput, context: Context) -> tuple[Section, ...]:
         """Everything but the tests, so that the script is not fitted to them."""
@@ -98,29 +102,31 @@ class CodeGenerator(Agent):
         file = format_file(file, conventions, self.workbench.sandbox, self.workbench.repository)
         entry, query = ".".join(filter(None, (conventions.owner, shape_of(conventions, "build").name))), None
         if path := conventions.query_path.replace("{view}", self.view.name):
-            bound = signature(self.view, conventions, "build")
-            cutoff = next((one.name for one in bound if one.meaning == "as_of"), AS_OF)
-            query = TextFile(path=path, text=write_query(self.view, cutoff))
+            query = TextFile(path=path, text=query_of(self.view, conventions))
         return Script(file=file, entry=entry, query=query)
 
     def check(self, input: ScriptInput, output: Script, context: Context) -> Verdict:
         """The script runs on Spark, writes its data, and every check holds."""
-        bench = self.workbench
+        bench, conventions = self.workbench, input.template.conventions
         files = [input.config.file, *output.files, *([input.tests.file] if input.tests else [])]
         reach = FeatureImportPolicy.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
-        whole = output.file
-        if output.query is not None:
-            whole = TextFile(path=whole.path, text=with_query(whole.text, output.query.text))
-        if refused := reach.objections(input.config.file, whole, tests=input.tests.file if input.tests else None):
+        module = module_with_builder(self.view, conventions, output.file)
+        query = output.file if conventions.is_query else output.query
+        whole, tests = module, input.tests.file if input.tests else None
+        if query is not None:
+            whole = TextFile(path=whole.path, text=with_query(whole.text, query.text))
+            tests = TextFile(path=tests.path, text=with_query(tests.text, query.text)) if tests else None
+        if refused := reach.objections(input.config.file, whole, tests=tests):
             return Verdict.of(refused)
-        root = bench.assemble(files, context.workspace / "checkout")
+        root = bench.assemble([*files, module], context.workspace / "checkout")
         with ThreadPoolExecutor(1) as beside, bench.attempt() as harness:
             subject = ScriptUnderTest(
                 view=self.view,
-                script=root / output.file.path,
-                query=root / output.query.path if output.query else None,
+                script=root / module.path,
+                query=root / query.path if query else None,
                 root=root,
                 entry=output.entry,
+                has_builder=conventions.has_builder,
                 harness=harness,
                 tests=root / input.tests.file.path if input.tests else None,
                 seed=context.seed,
@@ -171,6 +177,16 @@ class CodeGenerator(Agent):
         if OWNERS.get(violation.code) != self.name:
             return None
         return f"{output.file.path} does not do what the specification demands: {violation.message}"
+
+
+def module_with_builder(view: View, conventions: Conventions, script: TextFile) -> TextFile:
+    """The script with a build function; of a query, a Python module beside the repository's that runs it."""
+    if conventions.has_builder:
+        return script
+    path = conventions.module_path(view.name)
+    made = build_function(view, conventions, path)
+    text = "" if conventions.is_query else script.text
+    return TextFile(path=path, text="\n".join([text, *made.imports, "", made.code, ""]))
 
 
 def _is_own_fault(failed: PastAttempt) -> bool:

@@ -61,7 +61,7 @@ class CodeTemplateGenerator(Agent):
         return Attempt(self._template(text))
 
     def is_settled(self, input: TemplateInput, context: Context) -> bool:
-        return bool(self.conventions.query_path)  # the rules fill it
+        return bool(self.conventions.query_path) or not self.conventions.has_builder  # the rules fill it
 
     def sections(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
         conventions = self.conventions
@@ -85,14 +85,14 @@ class CodeTemplateGenerator(Agent):
         """The skeleton compiles, has all predefined functions, lies where it may, and its imports resolve."""
         path = output.file.path
         try:
-            tree = ast.parse(output.file.text)
+            tree = ast.parse("" if output.conventions.is_query else output.file.text)
         except SyntaxError as error:
             message, evidence = f"{path}:{error.lineno} is not valid Python: {error.msg}.", output.file.text[:3000]
             return Verdict.of([Violation(code="template-syntax", subject=path, evidence=evidence, message=message)])
         missing = _missing_functions(tree, output, self.view)
         imports = _unresolved(tree, path, self.checkout)
         misplaced = [*_misplaced(output, self.view), *_path_conflicts(path, self.checkout)]
-        names = ", ".join(shape.name for shape in output.conventions.functions)
+        names = ", ".join(shape.name for shape in output.conventions.functions if output.conventions.has_builder)
         detail = f"{len(_imported(tree))} names resolved"
         return Verdict.of(
             [*missing, *imports, *misplaced],
@@ -166,7 +166,7 @@ def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[V
         if isinstance(node, ast.FunctionDef)
     }
     found = []
-    for shape in output.conventions.functions:
+    for shape in output.conventions.functions if output.conventions.has_builder else ():
         wanted = [bound.name for bound in signature(view, output.conventions, shape.role)]
         if defined.get(shape.name) != wanted:
             has = f"has ({', '.join(defined[shape.name])})" if shape.name in defined else "is not there"

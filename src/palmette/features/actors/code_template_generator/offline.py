@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from palmette.features.artefacts import Config, Conventions, Utilities
 from palmette.features.pyspark.io import function_source
 from palmette.features.repository import Neighbour
-from palmette.features.signature import signature
 from palmette.features.spec.view import View
 
 _HOMES: Mapping[str, str] = {
@@ -25,7 +24,9 @@ _HOMES: Mapping[str, str] = {
 def write_template(
     view: View, conventions: Conventions, config: Config, utilities: Utilities | None, neighbours: Sequence[Neighbour]
 ) -> str:
-    """The source of the skeleton, from a neighbour's if one fits."""
+    """The source of the skeleton, from a neighbour's if one fits; of a query, the comment that begins it."""
+    if conventions.is_query:
+        return f"-- {_summary(view, '')}\n"
     docstring = module_docstring(view, conventions)
     if conventions.skeleton:
         return f"{docstring}\n\n{conventions.skeleton}"
@@ -33,7 +34,7 @@ def write_template(
         function_source(view, conventions, shape.role, ["raise NotImplementedError"]) for shape in conventions.functions
     ]
     imports = {f"from {utility.module} import {utility.name}" for utility in (utilities.chosen if utilities else ())}
-    imports |= set(_imports(view, conventions, config, neighbours))
+    imports |= set(_imports("\n".join(functions), config, neighbours))
     main = next(shape.name for shape in conventions.functions if shape.role == "main")
     functions.append(f'if __name__ == "__main__":\n    {main}()\n')
     lines = ["from __future__ import annotations", "", *sorted(imports)]
@@ -58,7 +59,7 @@ def module_docstring(view: View, conventions: Conventions) -> str:
         head = re.match(r"([A-Z][A-Za-z ]{2,20}):(\s|$)", line)
         if head:
             value = next((text for name, text in known.items() if _stem(head[1]).startswith(name)), "")
-            sections += [f"{head[1]}: {value}{_stop(line)}"] if value else []
+            sections += [f"{head[1]}: {value}{'.' * line.rstrip().endswith('.')}"] if value else []
     if not lines:
         cutoff = f"Cut-off: {_CUTOFFS[view.cutoff]}. Days and hours are counted in {view.zone}."
         sections = [f"Grain: {known['grain']}.", f"Sources: {known['source']}.", cutoff]
@@ -94,10 +95,6 @@ def _stem(text: str) -> str:
     return text.strip().lower().removesuffix("s")
 
 
-def _stop(line: str) -> str:
-    return "." if line.rstrip().endswith(".") else ""
-
-
 def _summary(view: View, style: str) -> str:
     """The first line: `Title: description` if neighbours write it so, else the description."""
     title = view.name.replace("_", " ")
@@ -115,10 +112,10 @@ def _summary(view: View, style: str) -> str:
     return description + "."
 
 
-def _imports(view: View, conventions: Conventions, config: Config, neighbours: Sequence[Neighbour]) -> Iterator[str]:
-    """Imports of the names in annotations, from the same modules as the neighbours."""
+def _imports(functions: str, config: Config, neighbours: Sequence[Neighbour]) -> Iterator[str]:
+    """Imports of the names in declarations, from the same modules as the neighbours or that of the configuration."""
     module, _, class_name = config.class_name.partition(":")
-    for name in _annotation_names(view, conventions):
+    for name in sorted({node.id for node in ast.walk(ast.parse(functions)) if isinstance(node, ast.Name)}):
         homes = Counter(neighbour.module.imports[name] for neighbour in neighbours if name in neighbour.module.imports)
         if homes:
             home, _, original = homes.most_common(1)[0][0].rpartition(".")
@@ -127,16 +124,3 @@ def _imports(view: View, conventions: Conventions, config: Config, neighbours: S
             yield f"from {module} import {name}"
         elif name in _HOMES:
             yield f"from {_HOMES[name]} import {name}"
-
-
-def _annotation_names(view: View, conventions: Conventions) -> set[str]:
-    texts = [shape.returns for shape in conventions.functions]
-    texts += [bound.annotation for shape in conventions.functions for bound in signature(view, conventions, shape.role)]
-    names: set[str] = set()
-    for text in filter(None, texts):
-        try:
-            tree = ast.parse(text, mode="eval")
-        except SyntaxError:
-            continue
-        names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return names

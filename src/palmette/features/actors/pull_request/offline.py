@@ -55,7 +55,8 @@ def describe(
     """
     paths = tuple(file.path for file in (made.config.file, *made.script.files, made.tests.file))
     before = base / made.script.file.path
-    newer = spark_question(made.script.file.text, oldest_spark(Checkout(base)))
+    source = "" if made.template.conventions.is_query else made.script.file.text
+    newer = spark_question(source, oldest_spark(Checkout(base)))
     change = change_class(view, before.read_text(encoding="utf-8") if before.is_file() else None)
     facts = BodyFacts(
         view=view,
@@ -65,7 +66,7 @@ def describe(
         survivors=tuple(item for item in verdict.violations if item.code == "mutant-survived"),
         preview=_preview(view, verdict),
         utilities=made.utilities,
-        imported=_imported(made.script.file.text),
+        imported=_imported(source),
         backfill=_backfill(view, run, made),
         questions=(*made.template.conventions.departures, *newer, *_of_branch(beside), *_of_linters(verdict)),
         rules=rule_reports(

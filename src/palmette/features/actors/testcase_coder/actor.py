@@ -2,7 +2,6 @@
 
 import re
 import textwrap
-from pathlib import PurePosixPath
 
 from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
@@ -15,6 +14,7 @@ from palmette.features.formatting import format_file
 from palmette.features.harness.connect import SuiteResult
 from palmette.features.import_policy import CODE, FeatureImportPolicy
 from palmette.features.repository import Checkout
+from palmette.features.script_tree import with_query
 from palmette.features.signature import shape_of
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
@@ -54,8 +54,8 @@ class TestcaseCoder(Agent):
         self.view, self.workbench = view, workbench
 
     def offline(self, input: CaseCoderInput, context: Context) -> Attempt[Tests]:
-        module, conventions = module_of(input.template, self.view), input.template.conventions
-        return Attempt(self._tests(input, PytestWriter(self.view, conventions, input.cases).file(module)))
+        writer = PytestWriter(self.view, input.template.conventions, input.cases)
+        return Attempt(self._tests(input, writer.file(input.template.conventions.module(self.view.name))))
 
     def sections(self, input: CaseCoderInput, context: Context) -> tuple[Section, ...]:
         """Everything but the script and its specification: the tests must be written independently of them."""
@@ -86,20 +86,20 @@ class TestcaseCoder(Agent):
         """The tests run, and more than 80 % of them pass, and not on wrong answers; every failure is reported."""
         bench = self.workbench
         reach = FeatureImportPolicy.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
-        if refused := reach.objections(tests=output.file):
+        conventions = input.template.conventions
+        whole = with_query(output.file.text, "SELECT 1") if conventions.is_query else output.file.text
+        if refused := reach.objections(tests=TextFile(path=output.file.path, text=whole)):
             return Verdict.of(refused)
-        script = input.template.file.path
-        right, wrong = (
-            stand_in(self.view, input.cases, input.template.conventions, lies=lies) for lies in (False, True)
-        )
+        script = conventions.module_path(self.view.name)
+        right, wrong = (stand_in(self.view, input.cases, conventions, lies=lies) for lies in (False, True))
         files = [TextFile(path=script, text=right), output.file]
         root = bench.assemble(files, context.workspace / "checkout")
         context.progress("running the tests on a stand-in for the script")
         with bench.attempt() as harness:
             bench.spark.warm_up()  # for the script, which comes next
-            results = harness.run_tests(
-                root / output.file.path, {"right": right, "wrong": wrong}, root / script, root=root
-            )
+            builder = "" if conventions.has_builder else shape_of(conventions, "build").name
+            variants = {"right": right, "wrong": wrong}
+            results = harness.run_tests(root / output.file.path, variants, root / script, root=root, builder=builder)
         return verdict(results["right"], results["wrong"], len(input.cases.cases), output.file.path)
 
     def implicated(self, violation: Violation, output: Tests) -> str | None:
@@ -113,13 +113,6 @@ class TestcaseCoder(Agent):
         """The violation without source lines of the script quoted in traces."""
         errors = [line for line in violation.evidence.splitlines() if line.startswith("E ")]
         return violation.model_copy(update={"evidence": "\n".join(errors)})
-
-
-def module_of(template: Template, view: View) -> str:
-    """The import name of the script."""
-    stem = PurePosixPath(template.file.path).stem or view.name
-    package = template.conventions.package
-    return f"{package}.{stem}" if package else stem
 
 
 def verdict(result: SuiteResult, on_wrong: SuiteResult, count: int, path: str) -> Verdict:
@@ -164,13 +157,14 @@ def _call(view: View, template: Template, cases: TestCases, path: str) -> list[s
     """The function under test, and the lines that all tests share."""
     conventions = template.conventions
     entry = shape_of(conventions, "build").name
+    home = conventions.module(view.name) if conventions.has_builder else ""
     writer, tests = PytestWriter(view, conventions, cases), dict[str, list[str]]()
     for case in cases.cases:
         tests.setdefault("\n".join(writer.assertion(case)), []).append(case.name)
     whose = "the team's fixture" if conventions.fixture else "a fixture that the helpers define"
     said = [
         f"The file is {path}. Lines have at most {conventions.line_length} characters.",
-        f"The function under test: from {module_of(template, view)} import {entry}",
+        f"The function under test: {f'from {home} import {entry}' if home else f'`{entry}`, which the helpers define'}",
         f"Every test takes `{fixture_of(conventions)}`, {whose}, and has these lines:",
     ]
     for lines, names in tests.items():

@@ -16,6 +16,8 @@ from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.frames.keys import ColumnRef, links_of
 from palmette.features.oracle.states import sort_key
+from palmette.features.pyspark import BuildFunction, build_function
+from palmette.features.pyspark.code import rendered
 from palmette.features.pyspark.io import needed_columns
 from palmette.features.signature import BoundParameter, shape_of, signature
 from palmette.features.spec.view import AS_OF, Schema, View
@@ -41,7 +43,8 @@ class PytestWriter:
     def file(self, module: str) -> str:
         """The unformatted source of the test file; `module` is the import name of the script."""
         owner = self.conventions.owner or shape_of(self.conventions, "build").name
-        imports = ["from pyspark.testing import assertDataFrameEqual", "", f"from {module} import {owner}"]
+        imports = ["from pyspark.testing import assertDataFrameEqual", ""]
+        imports += [f"from {module} import {owner}"] if self.conventions.has_builder else []
         cutoffs = {self._as_of_text(case) for case in self.cases.cases}
         as_of = "AS_OF" if "AS_OF" in cutoffs else min(cutoffs)
         groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
@@ -68,11 +71,19 @@ class PytestWriter:
         return {"name": case.name, "why": why, "lists": lists, "as_of": self._as_of_text(case)}
 
     def helpers(self, imports: str = "") -> str:
-        """Imports, constants and functions that build the data frames; a formatter removes unused imports."""
-        factories = self._factories()
+        """Imports, constants and functions that build the data frames; a formatter removes unused imports.
+
+        They build the features, too, if the script has no function for it.
+        """
+        factories, built = self._factories(), BuildFunction((), "")
+        if not self.conventions.has_builder:
+            path = self.conventions.test_path.replace("{view}", self.view.name)
+            built = build_function(self.view, self.conventions, path)
+            imports = "\n".join([imports, *built.imports])
         return rendered(
             _HELPERS,
             imports=imports,
+            build=built.code,
             units=UNITS,
             names=re.findall(r"\w+", " ".join([factories, *map(self.rows, self.cases.cases)])),
             keys=self._keys,
@@ -255,13 +266,6 @@ class PytestWriter:
 def _cutoffs(case: TestCase) -> list[str]:
     """The cut-off of a case, or those of its expected rows."""
     return [case.as_of] if case.as_of else [row[AS_OF] for row in case.expect if AS_OF in row]
-
-
-def rendered(template: Path, **values: Any) -> str:
-    """Source code from a template of this folder."""
-    from jinja2 import StrictUndefined, Template
-
-    return str(Template(template.read_text(encoding="utf-8"), undefined=StrictUndefined).render(values))
 
 
 def table_schema(view: View, name: str) -> Schema:

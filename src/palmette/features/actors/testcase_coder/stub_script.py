@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from palmette.features.actors.testcase_coder.literals import schema_text
-from palmette.features.actors.testcase_coder.offline import inputs_of, rendered, table_schema
+from palmette.features.actors.testcase_coder.offline import inputs_of, table_schema
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
+from palmette.features.pyspark.code import rendered
 from palmette.features.signature import shape_of, signature
 from palmette.features.spec.view import View
 
@@ -42,7 +43,10 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
         parameters=parameters,
         frames=frames,
         as_of=as_of,
-        others=[each.name for each in conventions.functions if each.name != shape.name],
+        others=[
+            *(each.name for each in conventions.functions if each.name != shape.name),
+            *(each.name for each in view.features if conventions.feature_functions),
+        ],
     )
 
 

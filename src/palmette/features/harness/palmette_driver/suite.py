@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .answers import Answers
-from .script import ScriptVariant, forget
+from .script import ScriptVariant, forget, import_script
 from .session import WarmSession
 
 _FAILURE = 2000
@@ -20,8 +20,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class OutcomeRecorder:
     """A pytest plugin that records the outcome of each test."""
 
-    def __init__(self, order: Callable[[str], Any], most: int | None) -> None:
-        self._order, self._most = order, most
+    def __init__(self, order: Callable[[str], Any], most: int | None, job: dict[str, Any]) -> None:
+        self._order, self._most, self._job = order, most, job
         self.passed: list[str] = []
         self.failed: dict[str, str] = {}
         self.error = ""
@@ -29,6 +29,10 @@ class OutcomeRecorder:
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         items.sort(key=lambda item: self._order(_name(item)))
         items[:] = items[: self._most]
+        if builder := self._job["builder"]:
+            variant = import_script(Path(self._job["script"]), self._job["path"])
+            for item in items:
+                setattr(item.module, builder, getattr(variant, builder))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name = _name(report)
@@ -85,7 +89,7 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
 def _run(job: dict[str, Any], order: Callable[[str], Any], most: int | None) -> OutcomeRecorder:
     import pytest
 
-    recorder = OutcomeRecorder(order, most)
+    recorder = OutcomeRecorder(order, most, job)
     arguments = [
         job["tests"],
         f"--rootdir={job['root']}",
