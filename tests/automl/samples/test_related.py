@@ -1,10 +1,15 @@
 """Related tables: lookups, and aggregates that see only earlier rows."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from small_packages import blueprint_of, selection_of
 
+from palmette.automl.candidates import ColumnUse
+from palmette.automl.project import write_package
 from palmette.automl.samples import TableError
 from palmette.automl.samples.load import load, reload
 
@@ -54,3 +59,21 @@ def test_tables_without_a_common_key_are_refused_by_name_and_skipped_otherwise(s
     with pytest.raises(TableError, match=r"no table 'rate\.csv'"):
         load([shop], "orders.csv + rate.csv")
     assert "customers_city" in load([shop], "orders + *").table, "suffixes may be left out"
+
+
+def test_a_package_joins_related_files_as_the_run_did(shop: Path) -> None:
+    loaded = load([shop], "orders.csv + customers.csv + calls.csv")
+    columns = (ColumnUse(name="price", kind="number", examples=(1.0,)),)
+    blueprint = blueprint_of("clustering", columns=columns, format=loaded.samples.format)
+    for file in write_package(blueprint, selection_of(blueprint, "kmeans")):
+        (shop / "made" / file.path).parent.mkdir(parents=True, exist_ok=True)
+        (shop / "made" / file.path).write_text(file.text)
+    given = ("--data", "orders.csv", "--related", ".", "--output", "joined.parquet")
+    subprocess.run([sys.executable, "made/join.py", *given], cwd=shop, check=True)
+    joined = pd.read_parquet(shop / "joined.parquet")
+    assert list(joined["calls_by_customer_id_count"]) == [1, 3, 0, 0]
+    for name, column in loaded.table.drop(columns="date").items():
+        found = joined[name] if column.dtype == object else pd.to_numeric(joined[name])
+        assert found.isna().equals(column.isna()) and (found[found.notna()] == column[column.notna()]).all(), name
+    pinned = (shop / "made/requirements.txt").read_text().split()
+    assert {"duckdb", "pyarrow"} <= {line.split("==")[0] for line in pinned}

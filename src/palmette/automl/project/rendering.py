@@ -34,7 +34,8 @@ def rendered(
     environment, made = _environment(folders), dict(texts)
     names = {path.relative_to(folder).as_posix() for folder in folders for path in folder.rglob("*.j2")}
     for name in sorted(names):
-        made[_named(name, package)] = environment.get_template(name).render(facts)
+        if text := environment.get_template(name).render(facts):
+            made[_named(name, package)] = text
     return tuple(TextFile(path=path, text=text) for path, text in sorted(_formatted(made).items()))
 
 

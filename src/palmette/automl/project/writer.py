@@ -22,8 +22,9 @@ from palmette.automl.learners.learner import LABELS
 from palmette.automl.project.layout import COMPONENTS, FEATURES, MODEL, ModelCalls, imports_of, laid_out
 from palmette.automl.project.metrics import direction, metric_source
 from palmette.automl.project.reading import in_file_form, reader_source
-from palmette.automl.project.rendering import rendered
+from palmette.automl.project.rendering import one_line, rendered
 from palmette.automl.project.vendoring import vendored
+from palmette.automl.samples import MACROS, Join, TableFormat
 from palmette.automl.weights import weights_named
 from palmette.engine.actor import TextFile
 
@@ -69,6 +70,7 @@ def write_package(
         },
         "unconverged": any(path.startswith(UNCONVERGED) for path in paths),
         "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths),
+        "related": {one.table: (one.file, _related_source(one)) for one in blueprint.format.joins},
         "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
         **problem.package_facts(),
     }
@@ -76,6 +78,9 @@ def write_package(
     texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored(used)}
     texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
     named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
+    if joins := blueprint.format.joins:
+        steps = (f"-- {one_line(one.file)}\nCREATE OR REPLACE TABLE given AS\n{one.sql};\n" for one in joins)
+        named["join.sql"] = "\n".join([MACROS, *steps])
     files = rendered(facts, blueprint.package, named, problem.templates)
     return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint, selection)))
 
@@ -170,6 +175,11 @@ def _reading(blueprint: Blueprint) -> dict[str, Any]:
     }
 
 
+def _related_source(join: Join) -> str:
+    """The source that reads a related file at `path`; totals in it are not left out."""
+    return reader_source(TableFormat(format=join.format, dialect=join.dialect.model_copy(update={"totals": None})))
+
+
 def _groups(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
     """The columns by kind, under the names of their lists in features.py."""
     kinds = dict.fromkeys(one.kind for one in blueprint.columns)
@@ -235,6 +245,7 @@ def _requirements(files: Sequence[TextFile], blueprint: Blueprint, selection: Se
     for member in selection.members:
         for one in encoders_of(member.candidate, facts_of(blueprint)):
             used |= {*one.requires, *(weights_named(name).module for name in one.weights)}
+    used |= {"pyarrow"} if blueprint.format.joins else set()
     used |= {"python_multipart"} if blueprint.file_columns else set()
     known = _distributions()
     names = {known[one][0] for one in used - sys.stdlib_module_names - {blueprint.package} if one in known}

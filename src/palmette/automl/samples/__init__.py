@@ -93,12 +93,36 @@ class Dialect(Model):
     totals: TotalRows | None = None
 
 
-class TableFormat(Model):
-    """How files like the user's are read with pandas."""
+class PlainFormat(Model):
+    """How a file is read with pandas."""
 
     format: Literal["csv", "parquet", "json", "excel"] = "csv"
     dialect: Dialect = Dialect()
     """How a delimited text, or a sheet, is written."""
+
+
+MACROS = r"""CREATE OR REPLACE MACRO as_word(cell) AS nullif(trim(cell::VARCHAR), '');
+CREATE OR REPLACE MACRO key_of(cell) AS regexp_replace(as_word(cell), '^(-?\d+)\.0$', '\1');
+CREATE OR REPLACE MACRO as_number(cell) AS try_cast(cell AS DOUBLE);
+CREATE OR REPLACE MACRO as_time(cell) AS try_cast(cell AS TIMESTAMP);
+"""
+"""Functions in the SQL of joins."""
+
+
+class Join(PlainFormat):
+    """How columns are added from a related file."""
+
+    table: str
+    """Its name in the SQL."""
+    file: str
+    sql: str
+    """Selects the rows of `main` with further columns."""
+
+
+class TableFormat(PlainFormat):
+    """How files like the user's are read with pandas, and joined with related ones."""
+
+    joins: tuple[Join, ...] = ()
 
 
 class DataFile(Model):
@@ -190,6 +214,8 @@ class Samples(DataSummary):
     threshold: Threshold | None = None
     """Made two classes of the target. The table has the classes, the files have its numbers."""
     repairs: tuple[Repair, ...] = ()
+    joins: tuple[Join, ...] = ()
+    """The columns from related tables, in the order in which they are added."""
 
     def column(self, name: str) -> SampleColumn | None:
         """The column of this name; None where there is none."""
@@ -200,7 +226,7 @@ class Samples(DataSummary):
         """How the first file is read with pandas; CSV for what pandas has no plain reader of."""
         file = self.files[0]
         form = file.format if file.format in ("parquet", "json", "excel") else "csv"
-        return TableFormat.model_validate({"format": form, "dialect": file.dialect or Dialect()})
+        return TableFormat.model_validate({"format": form, "dialect": file.dialect or Dialect(), "joins": self.joins})
 
 
 @dataclass(frozen=True)

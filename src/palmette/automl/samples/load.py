@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -20,7 +20,7 @@ import pyarrow as pa
 from palmette.automl.kinds import file_kind, files_digest, inspected
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
-from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError
+from palmette.automl.samples import Join, Loaded, Repairs, SampleColumn, Samples, TableError
 from palmette.automl.samples.files import LABEL, file_set, tables_of, with_arrays, with_files
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
@@ -102,11 +102,19 @@ def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> 
 
 def tables_at(place: Path, table: str, repairs: Repairs) -> list[Raw]:
     """The tables of a file or folder that `table` names, joined with related ones where it says so."""
-    return _named(_read(place, data_files(place), repairs), table, (), repairs)[0]
+    return _named(_read(place, data_files(place), repairs), table, (), repairs).tables
 
 
-def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repairs) -> tuple[list[Raw], list[Raw]]:
-    """The tables that are named, joined with their related ones, and these; TableError for an unknown name."""
+class NamedTables(NamedTuple):
+    """The tables that a request names, joined with their related ones."""
+
+    tables: list[Raw]
+    related: list[Raw]
+    joins: tuple[Join, ...]
+
+
+def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repairs) -> NamedTables:
+    """The tables that are named, joined with their related ones; TableError for an unknown name."""
     options = tuple(raw.name for raw in raws)
     first, *related = [table] if table in options else (_in_full(one.strip(), options) for one in table.split("+"))
     if unknown := next((one for one in (first, *related) if one not in ("", ALL, *options)), ""):
@@ -115,7 +123,8 @@ def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repa
         raise TableError(message, remedy, code="which-table", options=options)
     beside = [raw for raw in raws if raw.name != first and (raw.name in related or ALL in related)]
     chosen = with_arrays([raw for raw in raws if first in ("", ALL, raw.name)], arrays, repairs)
-    return [with_related(raw, beside, repairs, required=ALL not in related) for raw in chosen], beside
+    made = [with_related(raw, beside, repairs, required=ALL not in related) for raw in chosen]
+    return NamedTables([one for one, _ in made], beside, tuple(made[0][1]) if made else ())
 
 
 def _in_full(name: str, options: Sequence[str]) -> str:
@@ -137,7 +146,7 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     raws = list(tables)
     if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
         targets = (LABEL,)
-    raws, beside = _named(raws, table, arrays, repairs)
+    raws, beside, joins = _named(raws, table, arrays, repairs)
     named = len(raws) + (structure is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
@@ -145,7 +154,7 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     loaded = _assembled(roles, repairs, targets)
     loaded = structure.joined(loaded, repairs) if structure is not None else loaded
     files = (*loaded.samples.files, *(raw.file("related") for raw in beside))
-    found = {"sources": places, "table": table, "arrays": arrays, "files": files}
+    found = {"sources": places, "table": table, "arrays": arrays, "files": files, "joins": joins}
     return replace(loaded, samples=loaded.samples.model_copy(update=found))
 
 

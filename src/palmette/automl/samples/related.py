@@ -1,16 +1,17 @@
 """Columns from related tables: a lookup where each key has one row there, else aggregates of the rows of a key.
 
 Where both tables have times, a row sees only what is earlier than itself. The time of a row is its latest column of
-times, by median, as a snapshot is later than the events in it.
+times, by median, as a snapshot is later than the events in it. The SQL that is executed here is delivered, too.
 """
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
 from palmette.automl.kinds import is_id_name
-from palmette.automl.samples import Repairs, TableError
+from palmette.automl.samples import MACROS, Dialect, Join, Repairs, TableError
 from palmette.automl.samples.tables import Raw
 
 SHARED = 0.5  # least share of the keys of the smaller side that the other side has
@@ -18,35 +19,86 @@ NUMERIC = 0.95  # least share of present values that are numbers in a column of 
 MANY = 50  # most values of a column whose last one is a feature
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TIME_NAMED = re.compile(r"time|date|stamp", re.IGNORECASE)
-OF_NUMBERS = {"sum": "coalesce(sum({0}) OVER w, 0)", "mean": "avg({0}) OVER w", "min": "min({0}) OVER w",
-              "max": "max({0}) OVER w"}  # fmt: skip
-OF_WORDS = {"distinct": "count(DISTINCT {0}) OVER w::DOUBLE", "last": "last_value({0} IGNORE NULLS) OVER w"}
-RUNNING = """
-WITH running AS (
-    SELECT key, time, {made} FROM others WHERE key <> '' AND time IS NOT NULL
-    WINDOW w AS (PARTITION BY key ORDER BY time RANGE UNBOUNDED PRECEDING)
-)
-SELECT coalesce(r.count, 0), r.* EXCLUDE (key, time, count), r.time
-FROM asked ASOF LEFT JOIN running r ON asked.key = r.key AND r.time < asked.time ORDER BY asked.row
-"""  # of rows of one time, each has the aggregates of all
+OF_NUMBERS = {"sum": "coalesce(sum({0}){1}, 0)", "mean": "avg({0}){1}", "min": "min({0}){1}", "max": "max({0}){1}"}
+OF_WORDS = {"distinct": "count(DISTINCT {0}){1}::DOUBLE", "last": "last_value({0} IGNORE NULLS){1}"}
+LOOKUP = """SELECT given.*{made}
+FROM given LEFT JOIN {other} AS other ON key_of(given.{mine}) = key_of(other.{theirs}){earlier}
+ORDER BY row_"""
+GROUPS = """SELECT given.*, coalesce(count_, 0) AS {count}, groups.* EXCLUDE (key_, count_)
+FROM given LEFT JOIN (
+    SELECT key_of({theirs}) AS key_, count(*)::DOUBLE AS count_{made}
+    FROM {other} GROUP BY key_
+) AS groups ON key_of(given.{mine}) = key_
+ORDER BY row_"""
+RUNNING = """SELECT asked.* EXCLUDE (key_, time_), coalesce(count_, 0) AS {count}, past.* EXCLUDE (key_, time_, count_),
+    {since} AS {since_last}
+FROM (SELECT *, key_of({mine}) AS key_, {here} AS time_ FROM given) AS asked
+ASOF LEFT JOIN (
+    SELECT key_of({theirs}) AS key_, {there} AS time_, count(*) OVER w::DOUBLE AS count_{made}
+    FROM {other} WHERE key_ IS NOT NULL AND time_ IS NOT NULL
+    WINDOW w AS (PARTITION BY key_of({theirs}) ORDER BY {there} RANGE UNBOUNDED PRECEDING)
+) AS past ON asked.key_ = past.key_ AND past.time_ < asked.time_
+ORDER BY row_"""  # of rows of one time, each has the aggregates of all
 
 
-def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: bool = True) -> Raw:
-    """Returns the table with columns from others, by every key that they share; raises TableError where a table shares
-    no key, and each is required."""
-    joined = main
+class Times(NamedTuple):
+    """The column with the times of rows, as SQL, and its middle."""
+
+    sql: str
+    is_date: bool
+    middle: pd.Timestamp | float
+
+
+def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: bool = True) -> tuple[Raw, list[Join]]:
+    """Returns the table with columns from others, by every key that they share, and the SQL that adds them.
+
+    Raises TableError where a table shares no key, and each is required.
+    """
+    import duckdb
+
+    joined, joins = main, list[Join]()
     for other in others:
         links = _links(main, other)
         if not links and required:
             message = f"{other.name!r} shares no key with {main.name!r}."
             raise TableError(message, "Name tables with a common column of keys.", code="no-shared-key", options=())
         for mine, theirs in links:
-            found = _lookup if _is_key(other, theirs) else _aggregates
-            made = found(main, other, mine, theirs).dropna(axis=1, how="all")
             by = f"{_stem(other)}_by_{theirs}" if len(links) > 1 else _stem(other)
-            joined = joined.with_columns(made, [f"{by}_{name}" for name in made])
+            join = (_lookup if _is_key(other, theirs) else _aggregates)(main, other, mine, theirs, by)
+            with duckdb.connect() as connection:
+                connection.execute(MACROS)
+                connection.register("given", _frame(main).assign(row_=range(len(main.frame))))
+                connection.register(_stem(other), _frame(other))
+                found = connection.execute(join).df().iloc[:, len(main.names) + 1 :]
+            made = found.set_axis(main.frame.index).dropna(axis=1, how="all")
+            joined = joined.with_columns(made, list(made))
+            kind = other.format if other.format in ("parquet", "json", "excel") else "csv"
+            form = {"format": kind, "dialect": other.dialect or Dialect()}
+            joins.append(Join.model_validate({"table": _stem(other), "file": other.name, "sql": join, **form}))
             repairs.add("joined", other.name, made.shape[1], key=theirs, main=main.name)
-    return joined
+    return joined, joins
+
+
+def _frame(raw: Raw) -> pd.DataFrame:
+    """Returns a table with the names of its file; words are Python strings."""
+    columns = {}
+    for name, (_, column) in zip(raw.sources, raw.frame.items(), strict=True):
+        words = column.dtype.kind not in "biufM"
+        columns[name] = column.astype(object).where(column.notna(), None).map(_text) if words else column
+    return pd.DataFrame(columns, index=raw.frame.index)
+
+
+def _text(cell: object) -> str | None:
+    return None if cell is None else str(cell)
+
+
+def _name(raw: Raw, name: str) -> str:
+    """Returns a column of the file as SQL."""
+    return _quoted(raw.sources[raw.names.index(name)])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _links(main: Raw, other: Raw) -> list[tuple[str, str]]:
@@ -79,21 +131,21 @@ def _share_values(some: set[str], others: set[str]) -> bool:
     return len(some & others) > SHARED * min(len(some), len(others))
 
 
-def _times(raw: Raw, key: str) -> pd.Series | None:
-    """Returns the time of each row, as a timestamp or a number; None if there is none but the key."""
+def _times(raw: Raw, key: str) -> Times | None:
+    """Returns the column with the time of each row; None if there is none but the key."""
     found = [times for name in raw.names if name != key and (times := _as_times(raw, name)) is not None]
-    dates = [one for one in found if one.dtype.kind == "M"]
-    return max(dates or found, key=lambda one: one.median(), default=None)
+    return max([one for one in found if one.is_date] or found, key=lambda one: one.middle, default=None)
 
 
-def _as_times(raw: Raw, name: str) -> pd.Series | None:
-    """Returns a column as timestamps, or as numbers that its name calls times; None for any other."""
+def _as_times(raw: Raw, name: str) -> Times | None:
+    """Returns a column of timestamps, or of numbers that its name calls times; None for any other."""
     column = raw.frame[raw.names.index(name)]
     texts = column.dropna().astype(str).iloc[:MANY]
     if len(texts) and texts.map(lambda text: bool(DATE.match(text))).all():
         times = pd.to_datetime(column.astype(object), format="ISO8601", errors="coerce", utc=True)
-        return times.dt.tz_localize(None).astype("datetime64[ns]")
-    return _numbers(column) if TIME_NAMED.search(name) else None
+        return Times(f"as_time({_name(raw, name)})", True, times.median())
+    numbers = _numbers(column) if TIME_NAMED.search(name) else None
+    return None if numbers is None else Times(f"as_number({_name(raw, name)})", False, numbers.median())
 
 
 def _numbers(column: pd.Series) -> pd.Series | None:
@@ -102,48 +154,41 @@ def _numbers(column: pd.Series) -> pd.Series | None:
     return numbers if numbers.notna().sum() >= max(1, NUMERIC * column.notna().sum()) else None
 
 
-def _both_times(main: Raw, mine: str, other: Raw, theirs: str) -> tuple[pd.Series, pd.Series] | None:
+def _both_times(main: Raw, mine: str, other: Raw, theirs: str) -> tuple[Times, Times] | None:
     here, there = _times(main, mine), _times(other, theirs)
-    return (here, there) if here is not None and there is not None and here.dtype.kind == there.dtype.kind else None
+    return (here, there) if here and there and here.is_date == there.is_date else None
 
 
-def _lookup(main: Raw, other: Raw, mine: str, theirs: str) -> pd.DataFrame:
-    """Returns the columns of the row of each key; missing where that row is later."""
-    frame = other.frame.set_axis(list(other.names), axis=1).set_index(other.texts(theirs)).drop(columns=theirs)
-    keys, times = main.texts(mine), _both_times(main, mine, other, theirs)
-    made = frame[frame.index != ""].reindex(keys).set_axis(main.frame.index)
-    if times is not None:
-        here, there = times
-        when = there.set_axis(other.texts(theirs))
-        made[(when[when.index != ""].reindex(keys).set_axis(made.index) > here).to_numpy()] = None
-    return made
-
-
-def _aggregates(main: Raw, other: Raw, mine: str, theirs: str) -> pd.DataFrame:
-    """Returns aggregates of the rows of each key, of those before the row's own time if both tables have times."""
-    import duckdb
-
+def _lookup(main: Raw, other: Raw, mine: str, theirs: str, by: str) -> str:
+    """Returns the SQL for the columns of the row of each key; missing where that row is later."""
     times = _both_times(main, mine, other, theirs)
-    here, there = times or (1.0, 0.0)
-    asked = pd.DataFrame({"row": main.frame.index, "key": main.texts(mine), "time": here})
-    rows = pd.DataFrame({"key": other.texts(theirs), "time": there})
-    made = {"count": "count(*) OVER w::DOUBLE"}
+    made = [f",\n    other.{_name(other, name)} AS {_quoted(f'{by}_{name}')}" for name in other.names if name != theirs]
+    if times is not None:
+        here, there = (one.sql.replace("(", f"({side}.") for one, side in zip(times, ("given", "other"), strict=True))
+    earlier = f" AND NOT coalesce({there} > {here}, false)" if times else ""
+    keys = {"mine": _name(main, mine), "theirs": _name(other, theirs)}
+    return LOOKUP.format(made="".join(made), other=_quoted(_stem(other)), earlier=earlier, **keys)
+
+
+def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str) -> str:
+    """Returns the SQL for aggregates of the rows of each key; only of earlier ones if both tables have times."""
+    times, made = _both_times(main, mine, other, theirs), ""
     for place, name in enumerate(other.names):
-        column, cells = other.frame[place].astype(object), f"c{place}"
-        numbers = None if is_id_name(name) else _numbers(column)
-        differs_everywhere = numbers is None and _is_key(other, name)
+        column = other.frame[place].astype(object)
+        is_number = not is_id_name(name) and _numbers(column) is not None
+        differs_everywhere = not is_number and _is_key(other, name)
         if name == theirs or differs_everywhere or _as_times(other, name) is not None:
             continue
-        rows[cells] = column.astype(str).where(column.notna(), None) if numbers is None else numbers
-        parts = dict(OF_WORDS if numbers is None else OF_NUMBERS)
-        if numbers is None and (times is None or column.nunique() > MANY):
+        parts = dict(OF_NUMBERS if is_number else OF_WORDS)
+        if not is_number and (times is None or column.nunique() > MANY):
             del parts["last"]
-        made |= {f"{name}_{part}": form.format(cells) for part, form in parts.items()}
-    chosen = ", ".join(f"{form} AS {'count' if not at else f'm{at}'}" for at, form in enumerate(made.values()))
-    with duckdb.connect() as connection:
-        connection.register("asked", asked)
-        connection.register("others", rows)
-        found = connection.execute(RUNNING.format(made=chosen)).df().set_axis([*made, "since_last"], axis=1)
-    since = asked["time"] - found.set_index(main.frame.index).pop("since_last")
-    found["since_last"] = (since.dt.total_seconds() / 86_400 if since.dtype.kind == "m" else since).to_numpy()
-    return found.set_axis(main.frame.index).drop(columns=[] if times else "since_last")
+        cells, over = f"as_{'number' if is_number else 'word'}({_name(other, name)})", " OVER w" if times else ""
+        for part, form in parts.items():
+            made += f",\n        {form.format(cells, over)} AS {_quoted(f'{by}_{name}_{part}')}"
+    facts = {"made": made, "other": _quoted(_stem(other)), "count": _quoted(f"{by}_count")}
+    facts |= {"mine": _name(main, mine), "theirs": _name(other, theirs), "since_last": _quoted(f"{by}_since_last")}
+    if times is None:
+        return GROUPS.format(**facts)
+    here, there = times
+    since = "epoch(asked.time_ - past.time_) / 86400" if here.is_date else "asked.time_ - past.time_"
+    return RUNNING.format(**facts, here=here.sql, there=there.sql, since=since)
