@@ -217,18 +217,19 @@ def _sqlite(opened: Opened) -> Iterator[tuple[str, Frame]]:
             connection.deserialize(opened.data[:18] + b"\x01\x01" + opened.data[20:])
             tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
             for (name,) in (one for one in tables if not one[0].startswith("sqlite_")):
-                quoted = _quoted(name)
-                for column in connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall():
+                table = quoted(name)
+                for column in connection.execute(f"PRAGMA table_xinfo({table})").fetchall():
                     if column[6] == VIRTUAL:  # a short file can ask for work without end
                         message = f"The column {column[1]!r} is computed when it is read."
                         raise opened.refusal("not-a-table", message, "Save the table as CSV.", field=str(column[1]))
-                cursor = connection.execute(f"SELECT * FROM {quoted}")
+                cursor = connection.execute(f"SELECT * FROM {table}")
                 yield name, Frame(cursor.fetchall(), columns=[one[0] for one in cursor.description])
     except (sqlite3.Error, *DAMAGE) as error:
         raise opened.damaged(error) from error
 
 
-def _quoted(*names: str) -> str:
+def quoted(*names: str) -> str:
+    """Returns a name as SQL."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
@@ -266,7 +267,7 @@ def _duckdb(opened: Opened) -> Iterator[tuple[str, Frame]]:
             query = "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() ORDER BY ALL"
             for schema, name, count, columns in connection.execute(query).fetchall():
                 opened.require_size(count, columns)
-                batches = connection.sql(f"SELECT * FROM {_quoted(schema, name)}").to_arrow_reader(BATCH)
+                batches = connection.sql(f"SELECT * FROM {quoted(schema, name)}").to_arrow_reader(BATCH)
                 yield name if schema == "main" else f"{schema}.{name}", _frame(opened, batches, batches.schema)
     except (duckdb.Error, *DAMAGE) as error:
         raise opened.damaged(error) from error

@@ -12,6 +12,7 @@ import pandas as pd
 
 from palmette.automl.kinds import is_id_name
 from palmette.automl.samples import MACROS, Dialect, Join, Repairs, TableError
+from palmette.automl.samples.formats import quoted
 from palmette.automl.samples.tables import Raw
 
 SHARED = 0.5  # least share of the keys of the smaller side that the other side has
@@ -71,7 +72,7 @@ def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: b
                 connection.register(_stem(other), _frame(other))
                 found = connection.execute(join).df().iloc[:, len(main.names) + 1 :]
             made = found.set_axis(main.frame.index).dropna(axis=1, how="all")
-            joined = joined.with_columns(made, list(made))
+            joined = joined.with_columns(made, list(map(str, made)))
             kind = other.format if other.format in ("parquet", "json", "excel") else "csv"
             form = {"format": kind, "dialect": other.dialect or Dialect()}
             joins.append(Join.model_validate({"table": _stem(other), "file": other.name, "sql": join, **form}))
@@ -83,22 +84,15 @@ def _frame(raw: Raw) -> pd.DataFrame:
     """Returns a table with the names of its file; words are Python strings."""
     columns = {}
     for name, (_, column) in zip(raw.sources, raw.frame.items(), strict=True):
-        words = column.dtype.kind not in "biufM"
-        columns[name] = column.astype(object).where(column.notna(), None).map(_text) if words else column
+        if column.dtype.kind not in "biufM":
+            column = column.astype(object).where(column.notna(), None).map(str, na_action="ignore")
+        columns[name] = column
     return pd.DataFrame(columns, index=raw.frame.index)
-
-
-def _text(cell: object) -> str | None:
-    return None if cell is None else str(cell)
 
 
 def _name(raw: Raw, name: str) -> str:
     """Returns a column of the file as SQL."""
-    return _quoted(raw.sources[raw.names.index(name)])
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    return quoted(raw.sources[raw.names.index(name)])
 
 
 def _links(main: Raw, other: Raw) -> list[tuple[str, str]]:
@@ -109,7 +103,7 @@ def _links(main: Raw, other: Raw) -> list[tuple[str, str]]:
         for theirs in other.names
         if _spellings(mine, main) & _spellings(theirs, other)
         and ((is_id_name(mine) and is_id_name(theirs)) or _is_key(main, mine) or _is_key(other, theirs))
-        and _share_values({*main.texts(mine)} - {""}, {*other.texts(theirs)} - {""})
+        and _share_keys({*main.texts(mine)} - {""}, {*other.texts(theirs)} - {""})
     ]
 
 
@@ -122,13 +116,13 @@ def _stem(raw: Raw) -> str:
     return re.sub(r"\W", "_", raw.name.rpartition("/")[2].partition(".")[0].casefold())
 
 
+def _share_keys(some: set[str], others: set[str]) -> bool:
+    return len(some & others) > SHARED * min(len(some), len(others))
+
+
 def _is_key(raw: Raw, name: str) -> bool:
     texts = raw.texts(name)
     return bool(texts[texts != ""].is_unique)
-
-
-def _share_values(some: set[str], others: set[str]) -> bool:
-    return len(some & others) > SHARED * min(len(some), len(others))
 
 
 def _times(raw: Raw, key: str) -> Times | None:
@@ -162,12 +156,12 @@ def _both_times(main: Raw, mine: str, other: Raw, theirs: str) -> tuple[Times, T
 def _lookup(main: Raw, other: Raw, mine: str, theirs: str, by: str) -> str:
     """Returns the SQL for the columns of the row of each key; missing where that row is later."""
     times = _both_times(main, mine, other, theirs)
-    made = [f",\n    other.{_name(other, name)} AS {_quoted(f'{by}_{name}')}" for name in other.names if name != theirs]
+    made = [f",\n    other.{_name(other, name)} AS {quoted(f'{by}_{name}')}" for name in other.names if name != theirs]
     if times is not None:
-        here, there = (one.sql.replace("(", f"({side}.") for one, side in zip(times, ("given", "other"), strict=True))
+        here, there = (time.sql.replace("(", f"({of}.", 1) for time, of in zip(times, ("given", "other"), strict=True))
     earlier = f" AND NOT coalesce({there} > {here}, false)" if times else ""
     keys = {"mine": _name(main, mine), "theirs": _name(other, theirs)}
-    return LOOKUP.format(made="".join(made), other=_quoted(_stem(other)), earlier=earlier, **keys)
+    return LOOKUP.format(made="".join(made), other=quoted(_stem(other)), earlier=earlier, **keys)
 
 
 def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str) -> str:
@@ -184,9 +178,9 @@ def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str) -> str:
             del parts["last"]
         cells, over = f"as_{'number' if is_number else 'word'}({_name(other, name)})", " OVER w" if times else ""
         for part, form in parts.items():
-            made += f",\n        {form.format(cells, over)} AS {_quoted(f'{by}_{name}_{part}')}"
-    facts = {"made": made, "other": _quoted(_stem(other)), "count": _quoted(f"{by}_count")}
-    facts |= {"mine": _name(main, mine), "theirs": _name(other, theirs), "since_last": _quoted(f"{by}_since_last")}
+            made += f",\n        {form.format(cells, over)} AS {quoted(f'{by}_{name}_{part}')}"
+    facts = {"made": made, "other": quoted(_stem(other)), "count": quoted(f"{by}_count")}
+    facts |= {"mine": _name(main, mine), "theirs": _name(other, theirs), "since_last": quoted(f"{by}_since_last")}
     if times is None:
         return GROUPS.format(**facts)
     here, there = times
