@@ -40,8 +40,8 @@ class MutationCheck:
         if subject.tests is None:
             return CheckResult(skipped=NO_TESTS)
         text = subject.text
-        found = mutants(parse(text, subject.view, subject.entry))
-        every = [one for one in found if one.in_query or subject.has_builder or one.function != subject.entry]
+        possible = mutants(parse(text, subject.view, subject.entry))
+        every = [one for one in possible if one.in_query or subject.has_builder or one.function != subject.entry]
         if not every:
             return CheckResult(skipped="the script has nothing that a mutation operator knows")
         chosen = sample(every, self.size, subject.seed)
