@@ -86,7 +86,7 @@ def _answer(result: Any, *, plan: bool) -> dict[str, Any]:
     if not hasattr(result, "toArrow"):
         return {"value": json.loads(json.dumps(result, default=str))}
     explained = result._explain_string(extended=True) if plan else ""
-    table, fields = result.toArrow(), result.schema.fields
+    fields, table = result.schema.fields, result.toArrow()  # in this order, Spark analyses the plan once
     kinds = [field.dataType.simpleString() for field in fields]
     values = [
         [_plain(dict(value) if value is not None and kind.startswith("map") else value) for value in column.to_pylist()]
