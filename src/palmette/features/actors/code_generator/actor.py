@@ -64,8 +64,7 @@ class CodeGenerator(Agent):
         retried = failed is not None and bool(input.utilities.chosen) and _is_own_fault(failed)
         utilities = Utilities() if retried else input.utilities
         template, view = input.template, self.view
-        is_query = template.conventions.is_query
-        query = template.file.text + query_of(view, template.conventions) if is_query else ""
+        query = template.file.text + query_of(view, template.conventions) if template.conventions.is_query else ""
         script = self._script(input, query or write_script(view, template, input.config, utilities))
         if failed is None or not retried:
             return Attempt(script)
@@ -127,6 +126,7 @@ class CodeGenerator(Agent):
                 root=root,
                 entry=output.entry,
                 has_builder=conventions.has_builder,
+                python_path=tuple(root / part for part in Checkout(bench.repository).python_roots),
                 harness=harness,
                 tests=root / input.tests.file.path if input.tests else None,
                 seed=context.seed,
