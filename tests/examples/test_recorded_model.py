@@ -8,7 +8,6 @@ team's suite all but the new tests, or all where nothing failed.
 from __future__ import annotations
 
 import importlib.util
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,8 @@ from palmette.features.actors.code_generator import actor as code_generator
 from palmette.features.artefacts import Tests
 from palmette.features.checks import CheckResult, TeamSuiteCheck, registered
 from palmette.features.sample_run import SampleRun
+from palmette.llm.cassette import RecordedCall, read_cassette
+from palmette.llm.text import estimate_tokens
 from palmette.sandbox import WarmSpark
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
@@ -56,8 +57,8 @@ def replay(name: str, folder: Path) -> RunResult:
     return run_environment("features", arguments, folder / "run")
 
 
-def recorded_calls(name: str) -> int:
-    return len(json.loads((RECORDED / name / "answers.json").read_text("utf-8"))["calls"])
+def recorded_calls(name: str) -> tuple[RecordedCall, ...]:
+    return read_cassette(RECORDED / name / "answers.json").calls
 
 
 @pytest.fixture(autouse=True)
@@ -81,8 +82,14 @@ def test_a_recorded_run_comes_to_its_pull_request_again(
     monkeypatch.setattr(TeamSuiteCheck, "check", lambda self, subject: CheckResult(skipped="left out of this test"))
     result = replay(name, tmp_path)
     assert result.status == "finished", result.reason
-    assert sum(cost.calls for cost in result.state.bill.values()) == recorded_calls(name)
+    assert sum(cost.calls for cost in result.state.bill.values()) == len(recorded_calls(name))
     assert all(actor.verdict and actor.verdict.ok for actor in result.state.actors.values())
+
+
+def test_a_view_of_twelve_features_in_words_takes_at_most_8_calls_and_25_000_tokens() -> None:
+    calls = recorded_calls("offer_words")
+    texts = [message.text for call in calls for message in call.messages] + [call.answer.text for call in calls]
+    assert len(calls) <= 8 and sum(map(estimate_tokens, texts)) <= 25_000
 
 
 def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,5 +101,5 @@ def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path, monkeypa
     )
     result = replay("user_offer_history", tmp_path)
     assert result.status == "finished", result.reason
-    assert sum(cost.calls for cost in result.state.bill.values()) == recorded_calls("user_offer_history")
+    assert sum(cost.calls for cost in result.state.bill.values()) == len(recorded_calls("user_offer_history"))
     assert "actual.schema" not in result.artefact("tests", Tests).file.text

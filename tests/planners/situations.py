@@ -7,7 +7,7 @@ from typing import Any
 
 from toys import Toy
 
-from palmette.engine import END, Attempt, Context, Node, Setup, Situation, Topology, Verdict, Violation
+from palmette.engine import Attempt, Context, Node, Setup, Situation, Topology, Verdict, Violation
 from palmette.planners.offline import OfflinePlanner
 
 NEXT = {
@@ -114,13 +114,6 @@ def faulty(name: str) -> Toy:
 
 CASES = [
     Case(
-        "fresh_start",
-        lambda situation: not situation.state.decisions,
-        {"route": ALL},
-        {"route": ["cases"]},
-        "cases may not follow the start; permitted are config.",
-    ),
-    Case(
         "own_failure",
         failed,
         {
@@ -183,13 +176,6 @@ CASES = [
         toys=(Silent("code", NEEDS["code"], strict=True),),
         editor=True,
         differs=True,
-    ),
-    Case(
-        "end_permitted",
-        lambda situation: END in situation.permitted,
-        {"route": ["END"]},
-        {"route": ["mend"]},
-        "There is no actor 'mend'.",
     ),
     Case(
         "human_needed",

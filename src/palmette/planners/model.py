@@ -1,9 +1,9 @@
-"""A language model as the planner: it plans a route and, after a failure, names the cause.
+"""A language model as the planner: after a failure it names the cause and plans the rest of the run.
 
-The model is asked at the start and after unexpected events: a failure, a refusal, an edit, a human's answer. In between
-its route is followed. With `planner_calls: step` it is asked before every step instead, and writes a prompt for each
-actor. The engine checks its choice against the topology; a refused choice is in the next prompt with the reason. It
-cannot overrule a verdict, because it is never asked for one.
+The model is asked after a failure, a refusal or a human's answer; then its route is followed. Where nothing has failed,
+the rules plan, because what each actor needs decides who comes next. With `planner_calls: step` the model is asked
+before every step instead, and writes a prompt for each actor. The engine checks its choice against the topology; a
+refused choice is in the next prompt with the reason. It cannot overrule a verdict, because it is never asked for one.
 """
 
 from pathlib import Path
@@ -19,7 +19,8 @@ from palmette.errors import UserError
 from palmette.llm import Answer, AnswerError, Models, Prompt
 from palmette.llm.opening import PLANNER
 from palmette.llm.prompt import fill, load_prompt
-from palmette.planners.planner_context import open_failures, planner_context
+from palmette.planners.offline import OfflinePlanner
+from palmette.planners.planner_context import failures, open_failures, planner_context
 
 
 class PlannerAnswer(Answer):
@@ -71,10 +72,13 @@ class LanguageModelPlanner:
         self.parts = {**texts[planner_calls], "failure": fill(texts["failure"], {"repair": repair})}
 
     def decide(self, situation: Situation) -> Decision:
-        if self.answer is DecisionAnswer and (route := situation.state.route):
-            while route[0] in situation.fresh and route[1:2] and route[1] in situation.permitted:
-                route = route[1:]
-            return Decision(route[0], then=route[1:])
+        if self.answer is DecisionAnswer:
+            if route := situation.state.route:
+                while route[0] in situation.fresh and route[1:2] and route[1] in situation.permitted:
+                    route = route[1:]
+                return Decision(route[0], then=route[1:])
+            if not (any(failures(situation)) or situation.state.refusals or situation.state.answer):
+                return OfflinePlanner().decide(situation)
         try:
             answer = self.model.ask(self.render(situation), self.answer, situation.pay)
         except AnswerError as error:
@@ -89,10 +93,8 @@ class LanguageModelPlanner:
 
     def render(self, situation: Situation) -> Prompt:
         """The complete prompt."""
-        tokens, parts = self.model.settings.prompt_tokens, dict(self.parts)
-        if self.answer is DecisionAnswer and not situation.state.position:
-            parts["failure"] = ""
-        return self.file.prompt(PLANNER, self.answer, planner_context(situation), tokens, parts)
+        tokens = self.model.settings.prompt_tokens
+        return self.file.prompt(PLANNER, self.answer, planner_context(situation), tokens, self.parts)
 
 
 def _ask(answer: PlannerAnswer, situation: Situation) -> Decision:

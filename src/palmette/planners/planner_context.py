@@ -38,15 +38,23 @@ class NumberedViolation(NamedTuple):
     violation: Violation
 
 
+def failures(situation: Situation) -> Iterator[tuple[str, ActorFailed]]:
+    """The open failures by actor: those of actors that have not succeeded since."""
+    for name in situation.topology.actors:
+        actor = situation.state.actor(name)
+        if actor.failure and name not in situation.fresh:
+            yield name, actor.failure
+
+
 def open_failures(situation: Situation) -> tuple[NumberedViolation, ...]:
     """The violations of all open failures."""
-    found = [(name, violation) for name, failure in _failures(situation) for violation in failure.violations]
+    found = [(name, violation) for name, failure in failures(situation) for violation in failure.violations]
     return tuple(NumberedViolation(number, *one) for number, one in enumerate(found, 1))
 
 
 def planner_context(situation: Situation) -> tuple[Section, ...]:
     """The sections of the prompt."""
-    failed = [name for name, _ in _failures(situation)]
+    failed = [name for name, _ in failures(situation)]
     nearest = [name for actor in failed for name in (actor, *situation.wiring.lineage[actor])]
     return (
         _section("topology", *_topology(situation), rank=NEEDED),
@@ -62,13 +70,6 @@ def planner_context(situation: Situation) -> tuple[Section, ...]:
 def _section(name: str, *items: str, rank: int = 1) -> Section:
     """A section in which file paths omit this machine's folders."""
     return section(name, *(_FOLDERS.sub(".../", item) for item in items), rank=rank)
-
-
-def _failures(situation: Situation) -> Iterator[tuple[str, ActorFailed]]:
-    for name in situation.topology.actors:
-        actor = situation.state.actor(name)
-        if actor.failure and name not in situation.fresh:
-            yield name, actor.failure
 
 
 def _topology(situation: Situation) -> Iterator[str]:
@@ -120,12 +121,12 @@ def _status(situation: Situation, name: str) -> str:
 
 
 def _errors(situation: Situation) -> Iterator[str]:
-    failures = open_failures(situation)
-    for name, failure in _failures(situation):
+    numbered = open_failures(situation)
+    for name, failure in failures(situation):
         if failure.reason or not failure.violations:
             yield f"{name} gave up: {failure.reason or 'no reason given.'}"
-    codes = [violation.code for _, _, violation in failures]
-    for number, name, violation in failures:
+    codes = [violation.code for _, _, violation in numbered]
+    for number, name, violation in numbered:
         about = f" (about {violation.subject})" if violation.subject else ""
         lines = [f"Error {number}: {name} [{violation.code}] {violation.message}{about}"]
         is_shown = codes[: number - 1].count(violation.code) < EVIDENCED

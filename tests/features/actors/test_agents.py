@@ -56,6 +56,8 @@ def agent(team: SmallTeam, name: str, *replies: str) -> Any:
 
 
 def answered(team: SmallTeam, name: str, *replies: str, **context: Any) -> Attempt[Any]:
+    """What becomes of the replies; with an instruction, every agent asks its model."""
+    context.setdefault("instruction", "Follow the README.")
     found = agent(team, name, *replies).run(asked(team, name), Context(name, Path(), **context))
     assert isinstance(found, Attempt)
     return found

@@ -31,6 +31,8 @@ def quotient_or_null(number, of_how_many):
 
 def _private(a, b): ...
 '''
+ASKED = "Follow the README."
+"""An instruction, with which every agent asks its model."""
 TEMPLATE = '''# (c) shop
 """Sales of a buyer."""
 import argparse
@@ -95,7 +97,7 @@ def context(team: SmallTeam, name: str, **options: Any) -> Context:
 
 
 def answered(team: SmallTeam, name: str, *replies: str) -> Attempt[Any]:
-    found = agent(team, name, *replies).run(team.input(f"features.{name}"), context(team, name))
+    found = agent(team, name, *replies).run(team.input(f"features.{name}"), context(team, name, instruction=ASKED))
     assert isinstance(found, Attempt)
     return found
 
@@ -108,7 +110,7 @@ def prompt(team: SmallTeam, name: str, **options: Any) -> str:
 def judged(team: SmallTeam, name: str, reply: str) -> list[Violation]:
     actor = agent(team, name, reply)
     asked = team.input(f"features.{name}")
-    output = actor.run(asked, context(team, name)).output
+    output = actor.run(asked, context(team, name, instruction=ASKED)).output
     return list(actor.check(asked, output, context(team, name)).violations)
 
 
@@ -278,6 +280,12 @@ def test_no_utilities_at_all_is_an_answer(team: SmallTeam) -> None:
 
 def template(text: str) -> str:
     return f"```python template\n{text}```"
+
+
+def test_the_rules_write_the_skeleton_until_something_speaks_against_it(team: SmallTeam) -> None:
+    actor, asked = agent(team, "code_template_generator"), team.input("features.code_template_generator")
+    output = actor.run(asked, context(team, "x")).output
+    assert actor.check(asked, output, context(team, "x")).ok
 
 
 def test_a_models_skeleton_lies_where_the_conventions_say(team: SmallTeam) -> None:

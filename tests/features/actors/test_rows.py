@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from palmette.features.actors.testcase_generator.rows import completed
-from palmette.features.spec.dfr import Table
+from palmette.features.spec.dfr import RegisteredColumn, Table
 
 CUTOFF = datetime(2024, 3, 31, 12, tzinfo=UTC)
 """Noon in UTC; in Paris two o'clock in the afternoon of the day on which clocks went forward."""
@@ -79,3 +79,20 @@ def test_rows_that_name_their_columns_are_taken_too() -> None:
     view: Any = _InParis()
     (found,) = completed(view, TABLE, (), [{"id": 1, "at": "T-1h"}], CUTOFF)
     assert found["at"] == "2024-03-31T11:00:00Z" and found["day"] == "2024-03-31"
+
+
+def test_a_row_with_lists_stands_for_a_row_with_each_of_their_values() -> None:
+    view: Any = _InParis()
+    table = TABLE.model_copy(update={"columns": (*TABLE.columns, RegisteredColumn(name="tags", type="array<string>"))})
+    columns = ("id", "at", "letter", "tags")
+    found = completed(view, table, columns, [[[1, 2], ["T-1h", "T-2h"], "a", ["x", "y", "z"]], [3]], CUTOFF)
+    assert [(one["id"], one.get("at"), one.get("letter"), one.get("tags")) for one in found] == [
+        (1, "2024-03-31T11:00:00Z", "a", ["x", "y", "z"]),
+        (2, "2024-03-31T10:00:00Z", "a", ["x", "y", "z"]),
+        (3, None, None, None),
+    ]
+
+
+@pytest.mark.parametrize("values", [([1, 2], ["T"]), ([],)])
+def test_lists_that_do_not_go_together_stay_for_the_criterion_to_refuse(values: tuple[Any, ...]) -> None:
+    assert row(*values)["id"] == values[0]

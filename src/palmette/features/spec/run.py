@@ -143,7 +143,7 @@ class Run(Model):
     """Decides on the next step: `offline`, `model`, `sequential`, `random`, or `package.module:Class`. Default: `model`
     if a model has the role `planner`, else `offline`."""
     planner_calls: Literal["route", "step"] = "route"
-    """A planner on a model plans whole routes, or is asked before every step and writes each actor's prompt."""
+    """A planner on a model is asked after failures, or before every step and writes each actor's prompt."""
     topology: PathText | None = None
     """Path of a topology. Default: the built-in one."""
     model: Text = "offline"

@@ -159,8 +159,11 @@ def _prompt(model: Answerer, documents: OpenWords, readings: Readings) -> Prompt
     given = (spec.sources, *(reading.sources for reading in readings.values()))
     sources = {one.name: one for each in given for one in each}
     prepared = [f"{one.name}: {'; '.join([one.table or one.name, *steps_of(one)])}" for one in sources.values()]
+    keys = [key for entity in spec.entities for key in entity.keys]
+    named = f"{documents.text} {prepared}"
+    tables = [one for one in documents.tables if one.name in named or all(map(one.column, keys))]
     known = {
-        "a row for each": ", ".join(key for entity in spec.entities for key in entity.keys),
+        "a row for each": ", ".join(keys),
         "days and hours in": spec.time.zone,
         "other features": ", ".join(one.name for one in spec.features if one.name not in readings),
     }
@@ -168,7 +171,7 @@ def _prompt(model: Answerer, documents: OpenWords, readings: Readings) -> Prompt
         section("features", "\n".join(features), rank=NEEDED),
         section("view", prompt_context.facts(known), rank=NEEDED),
         section("sources", "\n".join(prepared), rank=NEEDED),
-        prompt_context.registry(documents.tables).model_copy(update={"rank": 1}),
+        prompt_context.registry(tables).model_copy(update={"rank": 1}),
     )
     file, parts = load_prompt(Path(__file__).with_name("second_reading.md")), {"forms": sentence_forms()}
     return file.prompt(model.role, SecondAnswer, sections, model.settings.prompt_tokens, parts)

@@ -61,7 +61,9 @@ class CodeTemplateGenerator(Agent):
         return Attempt(self._template(text))
 
     def is_settled(self, input: TemplateInput, context: Context) -> bool:
-        return bool(self.conventions.query_path) or not self.conventions.has_builder  # the rules fill it
+        """Whether nothing speaks against the rules' skeleton; the script's writer follows the README's prose."""
+        by_rules = bool(self.conventions.query_path) or not self.conventions.has_builder
+        return by_rules or not (context.attempts or context.instruction)
 
     def sections(self, input: TemplateInput, context: Context) -> tuple[Section, ...]:
         conventions = self.conventions

@@ -197,13 +197,9 @@ class ConfigGenerator(Agent):
         if (team := self._team(context)[0]) is None:
             return []
         placed = locate(team.schema, self._facts, parse_text(output.file.path, output.file.text))
+        path = output.file.path
         return [
-            Violation(
-                code="config-fact",
-                subject=key,
-                message=f"The {key} is noted at {'.'.join(map(str, keys))} in {output.file.path}; "
-                f"it is at {placed[key].dotted}.",
-            )
+            _fact(key, f"The {key} is noted at {'.'.join(map(str, keys))} in {path}; it is at {placed[key].dotted}.")
             for key, keys in output.places.items()
             if key in placed and placed[key].keys != keys
         ]
@@ -215,13 +211,9 @@ class ConfigGenerator(Agent):
         if team is None:
             return []
         places = locate(team.schema, self._facts, self._fill(team, {}).value)
+        path = output.file.path
         return [
-            Violation(
-                code="config-fact",
-                subject=key,
-                message=f"{output.file.path} does not state that the {key} is {value!r}; "
-                f"it belongs at {places[key].dotted}.",
-            )
+            _fact(key, f"{path} does not state that the {key} is {value!r}; it belongs at {places[key].dotted}.")
             for key, value in absent.items()
             if key in places
         ]
@@ -331,13 +323,13 @@ def _refused(item: Mapping[str, str], output: Config) -> Violation:
     )
 
 
+def _fact(key: str, message: str) -> Violation:
+    return Violation(code="config-fact", subject=key, message=message)
+
+
 def _wrong_facts(known: Mapping[str, Any], values: Mapping[str, Any], output: Config) -> list[Violation]:
     return [
-        Violation(
-            code="config-fact",
-            subject=key,
-            message=f"{output.accessors[key]} gives {values[key]!r} where the {key} is {expected!r}.",
-        )
+        _fact(key, f"{output.accessors[key]} gives {values[key]!r} where the {key} is {expected!r}.")
         for key, expected in known.items()
         if key in values and not same(values[key], expected)
     ]

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from palmette.delivery.markdown import block, code, items, prose, sections, table, text
 from palmette.engine.actor import Measurement, Violation
-from palmette.features.artefacts import Need, Utilities
+from palmette.features.artefacts import Need, RejectedUtility, Utilities, Utility
 from palmette.features.frame import Frame, Row
 from palmette.features.oracle import uncovered
 from palmette.features.repository.checkout import dotted_name
@@ -195,20 +195,15 @@ def _survivors(facts: BodyFacts) -> str:
 
 
 def _preview(facts: BodyFacts) -> str:
-    frame, masked = facts.preview, facts.view.personal
-    if frame is None or not frame.rows:
-        return (
-            "No rows to show: the script was not run on sample data." if frame is None else "The sample gives no rows."
-        )
-    fullest = sorted(frame.rows, key=lambda row: _emptiest_last(row, facts.view))
-    rows = [
-        [MASK if name in masked else code(_short(row[name])) for name in frame.schema] for row in fullest[:PREVIEW_ROWS]
-    ]
-    hidden = (
-        f" {', '.join(map(code, sorted(masked & set(frame.schema))))} hidden: personal data."
-        if masked & set(frame.schema)
-        else ""
-    )
+    frame = facts.preview
+    if frame is None:
+        return "No rows to show: the script was not run on sample data."
+    if not frame.rows:
+        return "The sample gives no rows."
+    masked = facts.view.personal & set(frame.schema)
+    fullest = sorted(frame.rows, key=lambda row: _emptiest_last(row, facts.view))[:PREVIEW_ROWS]
+    rows = [[MASK if name in masked else code(_short(row[name])) for name in frame.schema] for row in fullest]
+    hidden = f" {', '.join(map(code, sorted(masked)))} hidden: personal data." if masked else ""
     return f"Rows that the script wrote from the sample.{hidden}\n\n" + table(tuple(map(code, frame.schema)), rows)
 
 
@@ -282,22 +277,16 @@ def _reading(feature: ViewFeature, view: View) -> str:
 
 def _utilities(facts: BodyFacts) -> str:
     """The utilities that the script imports from the repository, and why others were rejected."""
-    used: list[str] = []
-    left: list[str] = []
-    for item in facts.utilities.chosen:
-        line = f"{code(f'{item.module}.{item.name}')} for {NEEDS[item.need]}"
-        (used if item.name in facts.imported else left).append(line)
-    rejected = [
-        f"{code(f'{item.module}.{item.name}')} for {NEEDS[item.need]}: {text(item.reason)}"
-        for item in facts.utilities.rejected
-    ]
-    return items(
-        [
-            *(f"used: {line}" for line in used),
-            *(f"not used: {line}; it fits, but the script has no place for it" for line in left),
-            *(f"not used: {line}" for line in rejected),
-        ]
-    )
+
+    def purpose(item: Utility | RejectedUtility) -> str:
+        return f"{code(f'{item.module}.{item.name}')} for {NEEDS[item.need]}"
+
+    used = [one for one in facts.utilities.chosen if one.name in facts.imported]
+    left = [one for one in facts.utilities.chosen if one.name not in facts.imported]
+    lines = [f"used: {purpose(one)}" for one in used]
+    lines += [f"not used: {purpose(one)}; it fits, but the script has no place for it" for one in left]
+    lines += [f"not used: {purpose(one)}: {text(one.reason)}" for one in facts.utilities.rejected]
+    return items(lines)
 
 
 def change_class(view: View, before: str | None) -> ChangeClass:

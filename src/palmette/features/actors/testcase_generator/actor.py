@@ -91,18 +91,18 @@ class TestcaseGenerator(Agent):
         )
 
     def _mistakes(self) -> list[str]:
-        """The mistakes that some case can detect; boundaries first, because each of them must be detected."""
+        """The mistakes that some case can detect; first those about times, each of which must be detected."""
         possible = self.suite().possible
-        found: dict[bool, dict[str, dict[str, None]]] = {True: defaultdict(dict), False: defaultdict(dict)}
-        for other in self.suite().deviants:
-            if other.what in possible and other.is_listed:
-                where, _, what = other.what.rpartition(": ")
-                found[other.is_boundary][what][where or self.view.name] = None
-        lines = {needed: "\n".join(_by_place(listed)) for needed, listed in found.items()}
+        found = [one for one in self.suite().deviants if one.what in possible and one.is_listed]
+        times = "; ".join(dict.fromkeys(one.what.rpartition(": ")[2] for one in found if one.is_boundary))
+        others = defaultdict[str, dict[str, None]](dict)
+        for where, _, what in (one.what.rpartition(": ") for one in found if not one.is_boundary):
+            others[what][where or self.view.name] = None
+        listed = "\n".join(_by_place(others))
         return [
-            f"Each must show, for each name:\n{lines[True]}" if lines[True] else "",
+            f"Each must show in every feature that it affects, and in which rows there are: {times}." if times else "",
             "Of each feature, a row with a value and a row with the default (or null).",
-            f"These should show too:\n{lines[False]}" if lines[False] else "",
+            f"These should show too:\n{listed}" if listed else "",
         ]
 
     def read(self, answer: CasesAnswer, input: GeneratorInput, context: Context) -> Attempt[TestCases]:

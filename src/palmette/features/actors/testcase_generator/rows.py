@@ -1,7 +1,7 @@
 """Expands rows as a model writes them: arrays under named columns, relative times, and no derived columns."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -32,15 +32,15 @@ def completed(
 ) -> tuple[Row, ...]:
     """Returns the rows in the form of test cases.
 
-    A row is an array in the order of `columns`, and may be shorter. `T-7d+1us` is relative to `cutoff`, in the column's
-    type; `d` means calendar days of the view's zone. A missing availability time becomes the row's own time, or just
-    before the cut-off if that is earlier; a missing partition becomes that of the row's time. Unreadable values stay as
-    they are, and are reported when the case is computed.
+    A row is an array in the order of `columns`, and may be shorter; with lists for values it stands for a row with each
+    of them. `T-7d+1us` is relative to `cutoff`, in the column's type; `d` means calendar days of the view's zone. A
+    missing availability time becomes the row's own time, or just before the cut-off if that is earlier; a missing
+    partition becomes that of the row's time. Unreadable values stay, and are reported when the case is computed.
     """
     zone = ZoneInfo(view.zone)
+    named = (dict(row) if isinstance(row, Mapping) else _named(columns, row) for row in rows)
     found = []
-    for row in rows:
-        full = dict(row) if isinstance(row, Mapping) else _named(columns, row)
+    for full in (one for row in named for one in _each(row, table)):
         for name in full:
             full[name] = _value(full[name], table.column(name), cutoff, zone)
         found.append(_with_derived_columns(table, full, cutoff, zone))
@@ -69,6 +69,16 @@ def _named(columns: Sequence[str], values: Sequence[Any]) -> Row:
     """Pairs values with columns. Surplus values get a name that no table has, so that they are reported."""
     names = [*columns, *(f"number {number} of a row" for number in range(len(columns) + 1, len(values) + 1))]
     return dict(zip(names, values, strict=False))
+
+
+def _each(row: Row, table: Table) -> Iterator[Row]:
+    """The rows that a row stands for; lists of unequal lengths stay, and are reported when the case is computed."""
+    arrays = {column.name for column in table.columns if column.type.parsed.name == "array"}
+    lists = {name: value for name, value in row.items() if isinstance(value, list) and name not in arrays}
+    sizes = set(map(len, lists.values()))
+    if len(sizes) != 1 or 0 in sizes:
+        return iter([row])
+    return (row | dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True))
 
 
 def _value(value: Any, column: RegisteredColumn | None, cutoff: datetime | None, zone: ZoneInfo) -> Any:
