@@ -182,7 +182,8 @@ def test_no_readme_can_name_a_place_that_programs_obey(place: str, tmp_path: Pat
     said = [place, place.replace("<view>", "test_<view>"), place.removesuffix(".py") + ".yaml"]
     readme = "\n".join(f"- Every file of a view lies in `{one}`." for one in said)
     (tmp_path / "README.md").write_text(readme, "utf-8")
-    found = read_conventions(tmp_path, run_file, cast(Any, SimpleNamespace(name="buyer_sales", tables={})))
+    view = SimpleNamespace(name="buyer_sales", tables={}, grain=("buyer_id",))
+    found = read_conventions(tmp_path, run_file, cast(Any, view))
     for path in (found.script_path, found.test_path, found.config_path):
         parts = path.split("/")
         assert not any(part.startswith(".") or part == "" for part in parts), path

@@ -158,8 +158,8 @@ def test_files_are_counted_only_when_they_may_be_too_many(tmp_path: Path, monkey
     lost, counted = [0], []
     disk = Disk([str(tmp_path)], 1, 1)
     monkeypatch.setattr(disk, "_lost", lambda: lost[0])
-    monkeypatch.setattr(disk, "_changed", lambda _: counted.append(lost[0]) or tmp_path.glob("*"))
-    monkeypatch.setattr("palmette.sandbox.supervisor.disk._size", lambda path: path.stat().st_size)
+    stats = (one.stat() for one in iter(lambda: tmp_path / "file", None))
+    monkeypatch.setattr(disk, "_changed", lambda _: counted.append(lost[0]) or [next(stats)])
     monkeypatch.setattr("palmette.sandbox.supervisor.disk._PATIENCE", 0)
     for kilobytes, written in ((900, 100), (2000, 900), (2100, 1000), (2200, 1030)):  # others write, too
         lost[0] = kilobytes << 10

@@ -91,7 +91,7 @@ def test_whatever_is_asked_of_spark_is_timed(tmp_path: Path, monkeypatch: pytest
     items = [{"text": "", "hints": [], "most": None, "argv": []}]
     job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "items": items}
     job |= {"few_rows": True, "function": "", "tests": str(tmp_path / "script.py")}
-    monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder(len, None))
+    monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder(len, None, {}))
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(sys, "argv", [])
     suite.run_variants(job, hung, hung)
