@@ -15,7 +15,7 @@ from palmette.delivery.paths import is_obeyed
 from palmette.features.artefacts import Conventions, FunctionShape, Role
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
 from palmette.features.repository.decorated import unfit_view
-from palmette.features.repository.habits import style_of, usual_entry, usual_options
+from palmette.features.repository.habits import readable_formats, style_of, usual_entry, usual_options
 from palmette.features.repository.neighbours import (
     Neighbour,
     builder_of,
@@ -28,7 +28,7 @@ from palmette.features.repository.neighbours import (
     role_of,
 )
 from palmette.features.repository.readme import parse_signature, read_readme
-from palmette.features.repository.skeleton import Skeleton, ViewNames, readable_formats, skeleton
+from palmette.features.repository.skeleton import Skeleton, ViewNames, skeleton
 from palmette.features.repository.spelling import respelt
 from palmette.features.repository.tooling import formatting, linters, session_fixture
 from palmette.features.signature import BY_NAME, is_day, is_frame, meaning_of

@@ -24,6 +24,7 @@ CASTS = re.compile(r"\b(every|each|all)\b.*\bcast(s|ed)?\b", re.IGNORECASE)
 SORTED = re.compile(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", re.IGNORECASE)
 """Rules of a README that ask for a cast of every column, and for sorted rows."""
 _VIEW = re.compile(r"view|feature|name|job")
+_FORMATS = re.compile(r"""\.(parquet|csv|orc|json|delta)\(|format\(["'](\w+)["']\)""")
 DOCSTRING_FORMS: Mapping[Literal["google", "numpy", "sphinx"], str] = {
     "google": r"^(Args|Returns):$",
     "numpy": r"^-{4,}$",
@@ -281,3 +282,22 @@ def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> ScriptEntry 
             arguments = tuple(word for words in given for word in words if word)
             return entry.model_copy(update={"arguments": arguments})
     return None
+
+
+def readable_formats(text: str, checkout: Checkout) -> frozenset[str]:
+    """File formats that a module reads by name, directly or through the team's functions; empty for any format."""
+    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    called = [
+        ast.get_source_segment(module.text, function.node) or ""
+        for module in checkout.modules
+        if not module.is_test
+        for function in module.functions
+        if function.name in names and _reads(function)
+    ]
+    mentioned = {name for each in (text, *called) for pair in _FORMATS.findall(each) for name in pair if name}
+    reads = any(".read" in each for each in (text, *called))
+    return frozenset(mentioned) if reads else frozenset()
+
+
+def _reads(function: Function) -> bool:
+    return ".read" in ast.unparse(function.node)

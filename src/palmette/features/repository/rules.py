@@ -34,7 +34,7 @@ class RuleReport(NamedTuple):
 class _Claim(NamedTuple):
     what: str
     holds: bool | None
-    """None if it cannot be told whether the script must have it."""
+    """None if nothing shows whether the rule applies to the script."""
 
 
 @dataclass(frozen=True)

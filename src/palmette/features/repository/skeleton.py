@@ -32,8 +32,6 @@ from palmette.features.signature import BY_NAME, is_frame, meaning_of
 
 HOLE = "raise NotImplementedError"
 _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
-_FORMATS = re.compile(r"""\.(parquet|csv|orc|json|delta)\(|format\(["'](\w+)["']\)""")
-
 
 _PARAMETER = re.compile(r"(?<![\w:'\"]):([A-Za-z_]\w*)")
 """A parameter of a query."""
@@ -106,25 +104,6 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames, checkout: Checkout
     given = features.parameters if features is not None else ()
     cutoff = next((one.name for one in given if meaning_of(one) == "as_of"), "as_of")
     return Skeleton(text, builder, source.module.path, notes, source.query, features, cutoff)
-
-
-def readable_formats(text: str, checkout: Checkout) -> frozenset[str]:
-    """File formats that a module reads by name, directly or through the team's functions; empty for any format."""
-    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    called = [
-        ast.get_source_segment(module.text, function.node) or ""
-        for module in checkout.modules
-        if not module.is_test
-        for function in module.functions
-        if function.name in names and _reads(function)
-    ]
-    mentioned = {name for each in (text, *called) for pair in _FORMATS.findall(each) for name in pair if name}
-    reads = any(".read" in each for each in (text, *called))
-    return frozenset(mentioned) if reads else frozenset()
-
-
-def _reads(function: Function) -> bool:
-    return ".read" in ast.unparse(function.node)
 
 
 @dataclass(frozen=True)
