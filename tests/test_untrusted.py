@@ -51,7 +51,7 @@ ALLOWED = {
         "marshal.load": "the same, from a file; inside the container",
         "os.execvpe": "here a program begins, behind its walls",
     },
-    "sandbox/container.py": {
+    "sandbox/isolation.py": {
         "subprocess.run": "docker or podman, asked for an image",
         "subprocess.Popen": "the same, to keep a network; it runs no text of others",
     },

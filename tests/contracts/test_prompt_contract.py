@@ -9,10 +9,10 @@ from canned import Canned, models
 
 from palmette.automl.actors.debugger.actor import Debugger
 from palmette.engine import load, names
-from palmette.features.words.answer import WordsAnswer
+from palmette.features.words.reader import WordsAnswer
 from palmette.features.words.second_reading import SecondAnswer
 from palmette.llm import Agent, Answer, Reply, read_answer
-from palmette.llm.prompt import fill, load_prompt
+from palmette.llm.agent import fill, load_prompt
 from palmette.planners import model
 
 PACKAGE = Path(model.__file__).parents[1]

@@ -144,7 +144,7 @@ def _head_is_a_link(repository: Path) -> None:
 def test_what_holds_git_up_or_leads_it_elsewhere_is_named(
     prepare: Callable[[Path], None], repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palmette.delivery.borrowed._LOOKING_SECONDS", 0.5)
+    monkeypatch.setattr("palmette.delivery.git._LOOKING_SECONDS", 0.5)
     prepare(repository)
     with pytest.raises(InputError) as caught:
         export_base(repository, "main", tmp_path / "base")

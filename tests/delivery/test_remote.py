@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from git_by_hand import git
 
+from palmette.delivery.deliver import Credentials, Place, place_of, push
 from palmette.delivery.git import Git, redact
-from palmette.delivery.remote import Credentials, Place, place_of, push
 from palmette.delivery.worktree import Worktree
 from palmette.errors import DeliveryError
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from palmette.features.words.answer import WordsAnswer
+from palmette.features.words.reader import WordsAnswer
 from palmette.llm import Answer, BadAnswer, Python, Yaml, read_answer
 from palmette.llm.api import price_of
 from palmette.llm.cassette import Cassette, RecordedCall, read_cassette

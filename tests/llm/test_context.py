@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from palmette.errors import DeveloperError
 from palmette.llm import NEEDED, AnswerError, Section, pack, section
-from palmette.llm.prompt import load_prompt
+from palmette.llm.agent import load_prompt
 from palmette.llm.text import estimate_tokens, split_blocks
 
 SECTIONS = st.lists(

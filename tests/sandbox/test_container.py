@@ -12,7 +12,7 @@ from engine_stand_in import IMAGE, Service
 
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import Access, Limits, Sandbox, isolation_of, python_command
-from palmette.sandbox.levels import best_isolation
+from palmette.sandbox.isolation import best_isolation
 from palmette.sandbox.process import _trial
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="containers share the kernel of Linux")

@@ -19,7 +19,7 @@ import pytest
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import Access, Bubblewrap, Isolation, Landlock, Limits, Sandbox, isolation_of, python_command
 from palmette.sandbox.access import interpreter
-from palmette.sandbox.levels import VARIABLE, best_isolation
+from palmette.sandbox.isolation import VARIABLE, best_isolation
 from palmette.sandbox.process import _trial
 from palmette.sandbox.reading import swept
 from palmette.sandbox.supervisor.folders import remove

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from palmette.sandbox.known_tests import known_tests, unreported
+from palmette.sandbox.suite import known_tests, unreported
 
 TEXT = """import pytest
 import unittest

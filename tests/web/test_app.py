@@ -31,7 +31,7 @@ from palmette.engine import (
 from palmette.llm.environment import open_topology
 from palmette.web import documents
 from palmette.web.app import create_app
-from palmette.web.worker import Job
+from palmette.web.work import Job
 
 ADDRESS = "http://127.0.0.1:8800"
 

@@ -16,7 +16,7 @@ import click
 
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import LEVELS, Sandbox, isolation_of, python_command
-from palmette.sandbox.levels import UNSAFE
+from palmette.sandbox.isolation import UNSAFE
 from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.hostile.attempts import AttemptResult, Kind, attempt, programs
 

@@ -42,8 +42,8 @@ class _Command(NamedTuple):
 
 
 COMMANDS = {
-    "init": _Command("drafts", "Draft registry, specification and run file from tables.", "spark"),
-    "fsc": _Command("drafts", "Draft a specification from an existing script.", "spark"),
+    "init": _Command("features", "Draft registry, specification and run file from tables.", "spark"),
+    "fsc": _Command("features", "Draft a specification from an existing script.", "spark"),
     "features": _Command("features", "Build a feature view and open its pull request.", "spark"),
     "automl": _Command("automl", "Build, verify and deploy a model from data.", "automl"),
     "serve": _Command("servers", "Serve a delivered model.", "automl"),

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from palmette.cli.screen import json_option, print_json
 from palmette.errors import MachineError, ModelError
 from palmette.sandbox import Sandbox, WarmSpark, find_java
-from palmette.sandbox.container import ENGINES
+from palmette.sandbox.isolation import ENGINES
 
 Status = Literal["ok", "missing"]
 
@@ -86,7 +86,7 @@ def doctor(start_spark: bool, model: str | None, as_json: bool) -> None:
 
 
 def _examine(model: str, as_json: bool) -> None:
-    from palmette.cli.costs import money
+    from palmette.cli.screen import money
     from palmette.llm.doctor import examine
 
     probes, spend = examine(model)

@@ -9,7 +9,7 @@ import click
 from palmette.cli.screen import FILE, json_option, print_json, print_or_write
 from palmette.engine import check_topology, draw, load_topology
 from palmette.engine.drawing import Form
-from palmette.features.spec.schemas import FORMATS, PUBLISHED, schema_of
+from palmette.features.spec.run import FORMATS, PUBLISHED, schema_of
 
 TASK = "task"
 

@@ -7,8 +7,21 @@ from pathlib import Path
 
 import click
 
-from palmette.cli.costs import call_with_texts, chosen, costs_json, listed_calls, print_call, print_calls, print_costs
-from palmette.cli.screen import duration, first_line, json_option, near, print_json, print_table
+from palmette.cli.screen import (
+    call_with_texts,
+    chosen,
+    costs_json,
+    duration,
+    first_line,
+    json_option,
+    listed_calls,
+    near,
+    print_call,
+    print_calls,
+    print_costs,
+    print_json,
+    print_table,
+)
 from palmette.engine import TERMINATE, Violation, find_run
 from palmette.engine import events as e
 from palmette.engine.journal import End, read_end

@@ -9,8 +9,17 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from palmette.cli.costs import HEADER, costs_json, costs_rows
-from palmette.cli.screen import duration, near, print_checks, print_json, print_table, print_violation
+from palmette.cli.screen import (
+    HEADER,
+    costs_json,
+    costs_rows,
+    duration,
+    near,
+    print_checks,
+    print_json,
+    print_table,
+    print_violation,
+)
 from palmette.engine import RunResult
 from palmette.errors import RunStopped, counted
 

@@ -1,13 +1,11 @@
 """Pull requests: a branch made in a separate checkout, pushed, and opened on GitHub, on GitLab or locally.
 
-git       runs git with a time limit, and without prompts and hooks
-borrowed  shares a repository's objects and branches, but not its settings that start programs
+git       runs git with a time limit, on a repository's objects and branches, without what starts programs
 paths     decides which paths a pull request may touch
 worktree  separate checkouts: a branch as plain files; one where the commit and the patch are made
-remote    pushes to the remote repository, and finds its project on the web
 forge     opens or updates a pull request
 forges    the REST APIs of GitHub and GitLab
-deliver   reports obstacles before any work; runs all of it in order, and keeps completed steps after a failure
+deliver   reports obstacles before any work; runs all of it in order, pushes, and keeps completed steps after a failure
 """
 
 from palmette.delivery.deliver import Change, Delivered, Target, deliver, preflight

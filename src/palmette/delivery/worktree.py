@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from palmette.delivery.borrowed import RepositoryLocation, borrow, check_out, located, problem
-from palmette.delivery.git import Git
+from palmette.delivery.git import Git, RepositoryLocation, borrow, check_out, located, problem
 from palmette.delivery.paths import check_paths
 from palmette.errors import DeliveryError, InputError, Mistake
 from palmette.sandbox.reading import swept

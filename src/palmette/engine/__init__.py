@@ -1,10 +1,10 @@
 """The constrained-topology engine: it knows neither machine learning nor language models.
 
 Reading order: `actor` (what a step is), `topology` (the permitted transitions), `wiring` (what feeds what),
-`events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop),
-`invocation` (one actor's attempts) and `edits` (what a person changed in between). Around them: `lint` and `drawing`
-of topologies, `registry` of plug-ins, `artefacts` and `journal` on disk, `calls` and `recorder` (a paid call is made
-once), `human`, `setup`, `run_session` (one process at work) and `runs` (the public entry).
+`events` and `state` (what happened, and what that adds up to), `planner` (who decides), `executor` (the loop, and what
+a person changed in between) and `invocation` (one actor's attempts). Around them: `lint` and `drawing` of topologies,
+`registry` of plug-ins, `artefacts` and `journal` on disk, `recorder` (a paid call is made once), `human`, `setup` and
+`runs` (the public entry, and one process at work).
 """
 
 from palmette.engine.actor import (
@@ -15,15 +15,18 @@ from palmette.engine.actor import (
     Context,
     Measurement,
     OutsideActor,
+    Paid,
     PastAttempt,
+    Pay,
     Recall,
     Remedy,
+    Spend,
     TextFile,
     Verdict,
     Violation,
+    pay_unrecorded,
 )
 from palmette.engine.artefacts import ArtefactStore
-from palmette.engine.calls import Paid, Pay, Spend, pay_unrecorded
 from palmette.engine.drawing import draw
 from palmette.engine.events import Entry, Event
 from palmette.engine.human import ConsoleHuman, Human, NoHuman, WebHuman, answer_question, human_of, open_questions

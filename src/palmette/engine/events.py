@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from palmette.documents import Model
-from palmette.engine.actor import Measurement, Verdict, Violation
-from palmette.engine.calls import Spend
+from palmette.engine.actor import Measurement, Spend, Verdict, Violation
 
 
 class RunOpened(Model):

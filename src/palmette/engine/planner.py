@@ -7,8 +7,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from palmette.engine.actor import Actor, Recall, Violation, nothing_recalled
-from palmette.engine.calls import Pay, pay_unrecorded
+from palmette.engine.actor import Actor, Pay, Recall, Violation, nothing_recalled, pay_unrecorded
 from palmette.engine.events import Order
 from palmette.engine.state import RunState
 from palmette.engine.topology import Topology

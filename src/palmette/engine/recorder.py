@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from palmette.engine import events as e
+from palmette.engine.actor import Paid, Pay, Spend
 from palmette.engine.artefacts import ArtefactStore
-from palmette.engine.calls import Paid, Pay, Spend
 from palmette.engine.human import Human
 from palmette.engine.journal import Journal
 from palmette.engine.setup import Observer, RunBudget

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from palmette.engine import events as e
-from palmette.engine.actor import Measurement, PastAttempt, Verdict, Violation
-from palmette.engine.calls import Spend
+from palmette.engine.actor import Measurement, PastAttempt, Spend, Verdict, Violation
 
 Status = Literal["idle", "running", "succeeded", "failed"]
 

@@ -16,8 +16,7 @@ from palmette.features.checks.golden import contradictions
 from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import FeatureSpec
-from palmette.features.spec.partial import without_broken
-from palmette.features.spec.resolve import Answers, check_run, load_view
+from palmette.features.spec.resolve import Answers, check_run, load_view, without_broken
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 

@@ -13,7 +13,7 @@ from palmette.features.artefacts import Conventions, Utilities, Utility
 from palmette.features.frame_json import encode
 from palmette.features.oracle.reference import longest
 from palmette.features.repository import Checkout, Neighbour, find_neighbours
-from palmette.features.repository.excerpt import Stage, excerpt
+from palmette.features.repository.readme import Stage, excerpt
 from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.phrases import definition, steps_of

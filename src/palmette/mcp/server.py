@@ -272,7 +272,7 @@ def open_server(roots: Sequence[Path], holdout: ScoredHoldOut | None = None) -> 
 def schema(name: str) -> str:
     """The JSON Schema of a format: fsc, dfr, run or task."""
     from palmette.cli.formats import any_schema
-    from palmette.features.spec.schemas import FORMATS
+    from palmette.features.spec.run import FORMATS
 
     if name not in (*FORMATS, "task"):
         raise UserError(f"There is no schema {name!r}.", "There are fsc, dfr, run and task.", code="no-schema")

@@ -6,21 +6,212 @@ before every step instead, and writes a prompt for each actor. The engine checks
 refused choice is in the next prompt with the reason. It cannot overrule a verdict, because it is never asked for one.
 """
 
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from palmette.documents import load_plain, read_text
 from palmette.engine.actor import Violation
+from palmette.engine.events import ActorFailed
 from palmette.engine.planner import Decision, Situation
 from palmette.engine.topology import STOP
 from palmette.errors import UserError
-from palmette.llm import Answer, AnswerError, Models, Prompt
+from palmette.llm import NEEDED, Answer, AnswerError, Models, Prompt, Section, section
+from palmette.llm.agent import fill, load_prompt
 from palmette.llm.opening import PLANNER
-from palmette.llm.prompt import fill, load_prompt
 from palmette.planners.offline import OfflinePlanner
-from palmette.planners.planner_context import failures, open_failures, planner_context
+
+EVIDENCE = 1200
+"""Characters shown of a violation's evidence."""
+EVIDENCED = 2
+"""Violations of a code that are shown with their evidence."""
+LINES = 12
+"""Lines shown of an artefact's file."""
+WIDTH = 160
+"""Characters shown of a line, or of a value in an artefact."""
+ATTEMPTS = 4
+"""Past attempts shown per actor, the latest ones."""
+
+_FOLDERS = re.compile(r"(?<![\w:/.)\]}])/(?:[^\s/'\"`:,;()<>]+/)+")
+
+
+class NumberedViolation(NamedTuple):
+    """A violation of an open failure."""
+
+    number: int
+    """1-based; the model refers to it."""
+    actor: str
+    violation: Violation
+
+
+def failures(situation: Situation) -> Iterator[tuple[str, ActorFailed]]:
+    """The open failures by actor: those of actors that have not succeeded since."""
+    for name in situation.topology.actors:
+        actor = situation.state.actor(name)
+        if actor.failure and name not in situation.fresh:
+            yield name, actor.failure
+
+
+def open_failures(situation: Situation) -> tuple[NumberedViolation, ...]:
+    """The violations of all open failures."""
+    found = [(name, violation) for name, failure in failures(situation) for violation in failure.violations]
+    return tuple(NumberedViolation(number, *one) for number, one in enumerate(found, 1))
+
+
+def planner_context(situation: Situation) -> tuple[Section, ...]:
+    """The sections of the prompt."""
+    failed = [name for name, _ in failures(situation)]
+    nearest = [name for actor in failed for name in (actor, *situation.wiring.lineage[actor])]
+    return (
+        _section("topology", *_topology(situation), rank=NEEDED),
+        _section("state", *_state(situation), rank=NEEDED),
+        _section("errors", *_errors(situation)),
+        _section("attempts", *(text for name in failed for text in _attempts(situation, name)), rank=2),
+        _section("remarks", *_remarks(situation), rank=NEEDED),
+        _section("artefacts", *_artefacts(situation, nearest), rank=3),
+        _section("permitted", ", ".join(situation.permitted) or "nobody", rank=NEEDED),
+    )
+
+
+def _section(name: str, *items: str, rank: int = 1) -> Section:
+    """A section in which file paths omit this machine's folders."""
+    return section(name, *(_FOLDERS.sub(".../", item) for item in items), rank=rank)
+
+
+def _topology(situation: Situation) -> Iterator[str]:
+    topology, wiring = situation.topology, situation.wiring
+    ends = f"Start actors: {', '.join(topology.start)}. End actors: {', '.join(topology.end)}."
+    yield " ".join([topology.description, ends]).strip()
+    for name, node in topology.actors.items():
+        actor = situation.actors[name]
+        needs = ", ".join(dict.fromkeys(wiring.required[name].values())) or "nothing"
+        if takes := ", ".join(dict.fromkeys(wiring.optional[name].values())):
+            needs += f"; takes {takes}"
+        measured = "" if actor.has_criterion else "; nothing measures it"
+        yield (
+            f"{name}: {actor.description}\n"
+            f"  needs {needs}; makes {actor.produces}{measured}; next: {', '.join(node.next) or 'nobody'}"
+        )
+
+
+def _state(situation: Situation) -> Iterator[str]:
+    state = situation.state
+    spent = state.spent
+    yield f"The run is at {state.position or 'its start'}."
+    names = situation.topology.actors
+    untried = [name for name in names if not state.actor(name).invocations and name not in situation.fresh]
+    lines = [f"{name}: {_status(situation, name)}" for name in names if name not in untried]
+    yield "\n".join([*lines, *([f"Not run yet: {', '.join(untried)}."] if untried else [])])
+    yield (
+        f"Spent: {spent.steps} steps, {spent.attempts} attempts, {spent.spend.calls} calls of models, "
+        f"{spent.spend.tokens} tokens."
+    )
+
+
+def _status(situation: Situation, name: str) -> str:
+    actor = situation.state.actor(name)
+    now = situation.wiring.present(name, situation.state.digests)
+    changed = [artefact for artefact in now if actor.inputs.get(artefact) != now[artefact]]
+    missing = situation.wiring.missing(name, situation.state.digests)
+    if name in situation.fresh:
+        text = "fresh"
+    elif actor.failure:
+        text = "failed"
+    else:
+        text = "stale"
+    if text in ("failed", "stale") and changed:
+        text += f"; what it works on has changed since: {', '.join(changed)}"
+    if name in situation.state.pending:
+        text += "; you have given it an instruction that it has not carried out yet"
+    return text + (f"; lacks {', '.join(missing)}" if missing else "")
+
+
+def _errors(situation: Situation) -> Iterator[str]:
+    numbered = open_failures(situation)
+    for name, failure in failures(situation):
+        if failure.reason or not failure.violations:
+            yield f"{name} gave up: {failure.reason or 'no reason given.'}"
+    codes = [violation.code for _, _, violation in numbered]
+    for number, name, violation in numbered:
+        about = f" (about {violation.subject})" if violation.subject else ""
+        lines = [f"Error {number}: {name} [{violation.code}] {violation.message}{about}"]
+        is_shown = codes[: number - 1].count(violation.code) < EVIDENCED
+        lines += [_cut(violation.evidence)] if is_shown and violation.evidence.strip() else []
+        for suspect in (*situation.wiring.lineage[name], name):
+            if advice := situation.implicated(suspect, violation):
+                lines.append(f"may be due to {suspect}: {advice.replace(violation.message, '(this)')}")
+        back = [suspect for suspect in situation.topology.actors if situation.state.returns(suspect, violation)]
+        lines += [f"Already sent back for this: {', '.join(back)}"] if back else []
+        lines += map(str, situation.recall(violation.code))
+        yield "\n".join(lines)
+
+
+def _attempts(situation: Situation, name: str) -> Iterator[str]:
+    for attempt in situation.state.actor(name).attempts[-ATTEMPTS:]:
+        codes = ", ".join(dict.fromkeys(violation.code for violation in attempt.violations))
+        facts = {"reason": attempt.reason, "fix": attempt.fix, "result": codes or "no output"}
+        yield f"{name}, attempt {attempt.number}: {'; '.join(f'{key}: {text}' for key, text in facts.items() if text)}"
+
+
+def _remarks(situation: Situation) -> Iterator[str]:
+    state = situation.state
+    for reason in state.refusals:
+        yield f"Your choice was refused: {reason}"
+    if state.answer:
+        text = state.answer.answer if state.answer.answer is not None else "(nobody is there to answer)"
+        yield f"You asked: {state.answer.question}\nThe human answered: {text}"
+    for name, order in state.pending.items():
+        yield f"{name} has yet to carry out: {order.instruction}"
+    for name in situation.topology.actors:
+        verdict = state.actor(name).verdict
+        for violation in verdict.violations if verdict and name in situation.fresh else ():
+            yield f"{name} passed, with this tolerated: [{violation.code}] {violation.message}"
+
+
+def _artefacts(situation: Situation, nearest: list[str]) -> Iterator[str]:
+    """Artefacts that may have caused a failure first; without a failure, only their names."""
+    made = {situation.actors[name].produces for name in nearest}
+    names = list(situation.state.artefacts)
+    for name in [*(one for one in names if one in made), *(one for one in names if one not in made)]:
+        version = situation.state.artefacts[name]
+        files: list[str] = []
+        rest = _brief(situation.artefact(name), files)
+        data = [json.dumps(rest, ensure_ascii=False)[: 4 * WIDTH]] if rest else []
+        head = f"{name}, version {version.number}, {version.by if version.by == 'given' else f'by {version.by}'}"
+        yield "\n".join([head, *(data + files if made and version.by != "given" else [])])
+
+
+def _brief(value: JsonValue, files: list[str]) -> JsonValue:
+    """A value without its text files, and with long parts cut."""
+    if isinstance(value, list):
+        return [_brief(item, files) for item in value]
+    if isinstance(value, str):
+        return value if len(value) <= WIDTH else f"{value[:WIDTH]}..."
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"path", "text"}:
+        files.append(_file(str(value["path"]), str(value["text"])))
+        return value["path"]
+    return {key: _brief(item, files) for key, item in value.items()}
+
+
+def _file(path: str, text: str) -> str:
+    lines = text.splitlines()
+    shown = [f"  {line[:WIDTH]}" for line in lines[:LINES]]
+    more = [f"  ({len(lines) - LINES} lines more)"] if len(lines) > LINES else []
+    return "\n".join([f"{path}, {len(lines)} lines, {len(text)} characters:", *shown, *more])
+
+
+def _cut(evidence: str) -> str:
+    """The start and the end of a long text; the cause of an error is at its end."""
+    evidence = evidence.strip()
+    if len(evidence) <= EVIDENCE:
+        return evidence
+    return f"{evidence[: EVIDENCE // 3]}\n[...]\n{evidence[-2 * EVIDENCE // 3 :]}"
 
 
 class PlannerAnswer(Answer):

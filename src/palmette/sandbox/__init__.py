@@ -1,9 +1,8 @@
 """The only place that starts generated code, a team's own code, and Spark."""
 
 from palmette.sandbox.access import Access, ExecutionResult, Limits, relative_to_root
-from palmette.sandbox.isolation import Bubblewrap, Isolation, Landlock, NoIsolation
+from palmette.sandbox.isolation import LEVELS, Bubblewrap, Isolation, Landlock, NoIsolation, isolation_of
 from palmette.sandbox.java import Java, find_java, java_environment
-from palmette.sandbox.levels import LEVELS, isolation_of
 from palmette.sandbox.process import Process, Sandbox, python_command
 from palmette.sandbox.spark import WarmSpark
 

@@ -17,8 +17,7 @@ from typing import IO, Any
 
 from palmette.errors import MachineError
 from palmette.sandbox.access import Access, ExecutionResult, Limits
-from palmette.sandbox.isolation import Command, Isolation, allowed_environment
-from palmette.sandbox.levels import VARIABLE, best_isolation
+from palmette.sandbox.isolation import VARIABLE, Command, Isolation, allowed_environment, best_isolation
 from palmette.sandbox.network import Network, NoNetworkError, PortRelay
 from palmette.sandbox.reading import swept
 from palmette.sandbox.supervisor.folders import remove

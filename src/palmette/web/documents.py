@@ -12,14 +12,14 @@ from pydantic import JsonValue
 from palmette.documents import parse_document, read_document, write_text
 from palmette.engine import ArtefactStore, Topology, new_run_folder, runs_folder
 from palmette.engine.artefacts import VALUE
-from palmette.engine.edits import typed
+from palmette.engine.executor import typed
 from palmette.engine.journal import run_state
 from palmette.engine.lint import load_actor
 from palmette.errors import InputError, Mistake, RunError, UserError
-from palmette.features.spec.schemas import FORMATS
+from palmette.features.spec.run import FORMATS
 from palmette.roots import Roots
 from palmette.sandbox.temporary import temporary_folder
-from palmette.web.worker import Job
+from palmette.web.work import Job
 
 MOST_UPLOAD = 2_000_000_000  # bytes of an uploaded file
 MOST_LISTED = 500

@@ -13,7 +13,7 @@ from fastapi import Depends, Query
 from fastapi import Path as InPath
 from pydantic import JsonValue
 
-from palmette.cli.costs import costs_json
+from palmette.cli.screen import costs_json
 from palmette.cli.show import step_json, steps_of
 from palmette.engine import ArtefactStore, RunState, open_questions, runs_folder
 from palmette.engine.artefacts import canonical, replace_texts
@@ -21,7 +21,7 @@ from palmette.engine.journal import NAME, read_end
 from palmette.engine.runs import RunSummary, run_summary, summarise
 from palmette.engine.storage import is_running
 from palmette.errors import RunError
-from palmette.web.worker import PROGRESS
+from palmette.web.work import PROGRESS
 
 PAGE = 50  # runs that are listed at once
 PATIENCE = 2.0  # seconds that a search of the list may take

@@ -1,4 +1,7 @@
-"""What the page sets going: workers, one a run, and the endpoints of models that it asks."""
+"""What the page sets going: workers, one a run, and the endpoints of models that it asks.
+
+A worker is a process of its own: `python -m palmette.web.work FOLDER`, with a job as JSON.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,76 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
+from palmette.documents import Model, write_text
+from palmette.engine import Observer, human_of, resume_run, run_environment
 from palmette.engine.storage import LOCK, is_running
-from palmette.errors import MachineError, RunError, UserError
-from palmette.web.worker import Job
+from palmette.errors import MachineError, PalmetteError, RunError, UserError
+from palmette.llm.secrets import error_json
 
 if TYPE_CHECKING:
     from palmette.automl.endpoint.service import Service
+
+PROGRESS = "progress.json"  # in the run's folder: what is happening now, which is not an event
+OFTEN = 0.25  # seconds between two messages that are written
+
+
+class Job(Model):
+    """What to do with the run."""
+
+    environment: str = ""
+    """Empty to resume."""
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    agreed: tuple[str, ...] = ()
+    """Actors that a person agreed to."""
+
+
+class _WorkerProgress(Observer):
+    """Keeps the latest message where the page finds it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path, self._written = folder / PROGRESS, 0.0
+
+    def progress(self, actor: str, message: str) -> None:
+        now = time.monotonic()
+        if now - self._written < OFTEN:
+            return
+        self._written = now
+        with suppress(OSError):
+            draft = self._path.with_suffix(".draft")
+            write_text(draft, json.dumps({"actor": actor, "message": message[:300], "at": time.time()}))
+            draft.replace(self._path)
+
+
+def work(folder: Path, job: Job) -> None:
+    if job.environment:
+        run_environment(job.environment, job.arguments, folder, _WorkerProgress(folder))
+    else:
+        resume_run(folder, _WorkerProgress(folder), human=human_of("web", folder), agreed=job.agreed)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    folder, job = Path(sys.argv[1]), Job.model_validate_json(sys.stdin.read())
+    try:
+        work(folder, job)
+    except PalmetteError as error:
+        found = error
+    except KeyboardInterrupt:
+        return
+    except Exception as error:  # noqa: BLE001 - the process boundary to the page, which shows it
+        found = RunError(f"palmette itself failed: {type(error).__name__}: {error}", code="bug")
+    else:
+        return
+    with suppress(OSError):  # the page's server has gone meanwhile
+        os.write(1, json.dumps(error_json(found)).encode())
+
 
 MOST_WORKERS = max(2, os.cpu_count() or 1)
 KEPT_UP = 300.0  # seconds that an endpoint stays up after its last request
@@ -45,7 +107,7 @@ class Workers:
                 raise RunError(message, "Wait for one of them, or stop it.", code="too-many-runs")
             self.refused.pop(folder.name, None)
             process = subprocess.Popen(
-                [sys.executable, "-m", "palmette.web.worker", str(folder)],
+                [sys.executable, "-m", "palmette.web.work", str(folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -118,3 +180,7 @@ class Endpoints:
         for service in self._up.values():
             service.stop()
         self._up.clear()
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,7 @@ from palmette.automl.task_spec.task_file import TaskFile, task_of
 from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, Violation
 from palmette.errors import UserError
 from palmette.llm import OFFLINE, Reply, read_answer
-from palmette.llm.prompt import load_prompt
+from palmette.llm.agent import load_prompt
 
 SNAPSHOT = Path(__file__).with_name("snapshots") / "requirement_parser.md"
 TABLES = load("sentences")[1]

@@ -9,7 +9,7 @@ import pytest
 from pyspark_scripts import CONVENTIONS, script
 
 from palmette.features.actors.testcase_coder.offline import PytestWriter
-from palmette.features.actors.testcase_coder.stub_script import stand_in
+from palmette.features.actors.testcase_coder.placeholders import stand_in
 from palmette.features.actors.testcase_generator.offline import CaseSelector, examples, renamed
 from palmette.features.artefacts import TestCases
 from palmette.features.harness.connect import ConnectHarness

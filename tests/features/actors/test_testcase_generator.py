@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from palmette.engine.actor import Context, TextFile, Violation
-from palmette.features.actors.testcase_coder.stub_script import stand_in
+from palmette.features.actors.testcase_coder.placeholders import stand_in
 from palmette.features.actors.testcase_generator.actor import GeneratorInput, TestcaseGenerator
 from palmette.features.actors.testcase_generator.changes import expression_changes
 from palmette.features.actors.testcase_generator.cover import cover

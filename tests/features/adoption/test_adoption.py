@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from pyspark_scripts import script
 
-from palmette.cli.drafts import fsc
+from palmette.cli.features import fsc
 from palmette.errors import UserError
 from palmette.features.frame import Frame
 from palmette.features.frames import scenarios

@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 import pyarrow.parquet as pq  # noqa: E402 - as above
 
-from palmette.cli.drafts import init  # noqa: E402 - as above
+from palmette.cli.features import init  # noqa: E402 - as above
 from palmette.documents import read_document  # noqa: E402 - as above
 from palmette.errors import MachineError, UserError  # noqa: E402 - as above
 from palmette.features.inputs import read_inputs  # noqa: E402 - as above

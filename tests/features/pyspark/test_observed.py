@@ -8,7 +8,7 @@ import pytest
 
 from palmette.features.frame import Frame
 from palmette.features.oracle import expected
-from palmette.features.pyspark.observed_keys import observing
+from palmette.features.pyspark.build import observing
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import resolve

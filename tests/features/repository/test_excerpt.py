@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palmette.features.repository.excerpt import Stage, excerpt
+from palmette.features.repository.readme import Stage, excerpt
 from palmette.llm.text import estimate_tokens
 
 LONG = "".join(f"- The story of item {i} is long and is told here.\n" for i in range(400))

@@ -16,8 +16,7 @@ from palmette.errors import InputError
 from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import load_run
-from palmette.features.spec.run import Run
-from palmette.features.spec.schemas import FORMATS, schema_of
+from palmette.features.spec.run import FORMATS, Run, schema_of
 
 CASES = Path(__file__).with_name("cases")
 EXAMPLES = Path(__file__).parents[3] / "examples"

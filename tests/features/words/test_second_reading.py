@@ -11,7 +11,7 @@ from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.phrases import read_statement, sentence_forms
 from palmette.features.words import OpenWords
-from palmette.features.words.answer import FeatureReading
+from palmette.features.words.reader import FeatureReading
 from palmette.features.words.second_reading import SecondAnswer, SecondVerdict, compare
 
 DFR = """

@@ -10,8 +10,8 @@ from typing import Any, cast
 from sqlglot import exp
 
 from palmette.features.adoption import frames, trees
+from palmette.features.adoption.aggregates import over
 from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading
-from palmette.features.adoption.sequences import over
 from palmette.features.adoption.trees import NotReadError, Tree
 from palmette.features.spec.view import AS_OF
 

@@ -15,8 +15,7 @@ from zoneinfo import ZoneInfo
 from palmette.features.frame import Frame
 from palmette.features.frames.calendar import as_value, partition_value, resolution
 from palmette.features.frames.keys import ColumnRef, KeyFactory
-from palmette.features.frames.predicate_values import PredicateValues
-from palmette.features.frames.value_pool import value_pool
+from palmette.features.frames.value_pool import PredicateValues, value_pool
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.fsc import Lookup

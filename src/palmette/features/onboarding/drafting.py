@@ -18,7 +18,7 @@ from palmette.features.onboarding.inference import EPOCHS, InferredTable, infer,
 from palmette.features.onboarding.tables import TableFiles, read_table
 from palmette.features.repository import Checkout, find_neighbours
 from palmette.features.signature import BY_NAME
-from palmette.features.spec.schemas import FORMATS, schema_of
+from palmette.features.spec.run import FORMATS, schema_of
 
 REGISTRY, RUN = "registry.yaml", "run.yaml"
 _HEAD = """\

@@ -22,8 +22,7 @@ from palmette.features.oracle.arithmetic import binary, negated
 from palmette.features.oracle.casts import in_range
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.patterns import like
-from palmette.features.oracle.registry import BY_SYNTAX, FUNCTIONS
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression
+from palmette.features.oracle.typed import BY_SYNTAX, FUNCTIONS, EvaluationScope, TypedExpression
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.expression_types import literal_type
 from palmette.features.spec.sql import OPERATORS, ExpressionError

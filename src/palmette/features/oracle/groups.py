@@ -10,8 +10,7 @@ from sqlglot import exp
 
 from palmette.features.oracle import summaries
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.registry import Build
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, order_key, same, to
+from palmette.features.oracle.typed import Build, EvaluationScope, TypedExpression, attempted, order_key, same, to
 from palmette.features.spec.type_rules import BIGINT, BOOLEAN, DOUBLE, STRING, array_of, average_type, sum_type
 from palmette.features.spec.values import SparkType
 

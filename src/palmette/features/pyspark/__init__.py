@@ -4,7 +4,6 @@
 """
 
 from palmette.features.pyspark.code import format_source
-from palmette.features.pyspark.feature_functions import BuildFunction, build_function
-from palmette.features.pyspark.script import write_script
+from palmette.features.pyspark.script import BuildFunction, build_function, write_script
 
 __all__ = ["BuildFunction", "build_function", "format_source", "write_script"]

@@ -8,12 +8,33 @@ from pathlib import Path
 from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
 from palmette.features.pyspark.code import function, name_arguments, quoted, rendered
-from palmette.features.pyspark.configuration import config_object, parsed_text
 from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.signature import declared, shape_of, signature
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.view import View
 from palmette.features.team_document import format_of
+
+_PARSERS = {"json": "json.loads", "toml": "tomllib.loads", "yaml": "yaml.safe_load"}
+
+
+def parsed_text(config: Config, text: str) -> str:
+    """Code that parses the document, whose text the code `text` gives."""
+    return f"{_PARSERS[format_of(config.file.path)]}({text})"
+
+
+def config_object(config: Config, text: str, name: str) -> str:
+    """Code of the configuration object; `name` is the name of the team's class where the code runs."""
+    parsed = parsed_text(config, text)
+    if not config.class_name:
+        return parsed
+    match config.built_by:
+        case "model_validate":
+            return f"{name}.model_validate({parsed})"
+        case "keywords":
+            return f"{name}(**{parsed})"
+        case "type_adapter":
+            return f"TypeAdapter({name}).validate_python({parsed})"
+
 
 _MAIN, _WRITE = (Path(__file__).with_name(f"{name}.py.j2") for name in ("main", "write"))
 _MICROS = {"SECOND": "1_000_000", "MINUTE": "60_000_000", "HOUR": "3_600_000_000", "DAY": "86_400_000_000"}

@@ -1,17 +1,123 @@
 """Writes the whole script: transforms around the team's predefined functions."""
 
 import ast
+import re
+import textwrap
 from collections.abc import Collection
+from typing import NamedTuple
 
-from palmette.features.artefacts import Config, Template, Utilities
-from palmette.features.pyspark.build import Build
-from palmette.features.pyspark.code import renamed
-from palmette.features.pyspark.feature_functions import write_features
-from palmette.features.pyspark.house_style import ScriptParts, fill
-from palmette.features.pyspark.io import constants, load_body, main_body, write_body
+from palmette.features.artefacts import Config, Conventions, FeatureFunctions, Template, Utilities
+from palmette.features.pyspark.build import Build, select
+from palmette.features.pyspark.code import chain, function, quoted, renamed
+from palmette.features.pyspark.house_style import ScriptParts, fill, inlined, respelt
+from palmette.features.pyspark.io import constants, function_source, load_body, main_body, write_body
+from palmette.features.pyspark.output import derive_levels
 from palmette.features.pyspark.scope import IdentifierPool, ScriptScope, identifier
-from palmette.features.signature import shape_of
-from palmette.features.spec.view import View
+from palmette.features.pyspark.states import join_keys
+from palmette.features.signature import BoundParameter, is_frame, meaning_of, shape_of
+from palmette.features.spec.phrases import definition
+from palmette.features.spec.view import AS_OF, View, ViewFeature
+
+
+def write_features(build: Build, shape: FeatureFunctions) -> list[str]:
+    """Source of the functions of all features in the output; adds the transforms that they share to the script."""
+    build.write_sources()
+    public = [feature for feature in build.view.features if not feature.internal]
+    return [_FeatureBuild(build, shape, feature).source() for feature in public]
+
+
+class BuildFunction(NamedTuple):
+    """The function that builds a view whose script has none, for checks and tests."""
+
+    imports: tuple[str, ...]
+    code: str
+
+
+def build_function(view: View, conventions: Conventions, home: str) -> BuildFunction:
+    """Joins the decorated functions of a script, or runs its query. `home`: Path of the file with the function."""
+    scope = ScriptScope(view, Utilities(), IdentifierPool(set()))
+    build, shape = Build(scope, conventions), conventions.feature_functions
+    script = conventions.script_path.replace("{view}", view.name)
+    body = build.query_run(home, script) if shape is None else _joined(build, shape)
+    code = function_source(view, conventions, "build", body)
+    imports, code = respelt(code, conventions.style)
+    if shape is not None and home != script:
+        public = [feature.name for feature in view.features if not feature.internal]
+        imports.append(f"from {conventions.module(view.name)} import {', '.join(public)}")
+    fixed = constants(scope, {}, code)
+    return BuildFunction(tuple(imports), "\n".join([*fixed, *([""] * 2 if fixed else []), code]))
+
+
+def _joined(build: Build, shape: FeatureFunctions) -> list[str]:
+    """Statements that join the functions. All features have the same keys."""
+    view, keys = build.view, list(build.view.grain)
+    table = build.table(next(iter(view.tables)))
+    values = {"as_of": build.cutoff_name, "tables": table.partition("[")[0]}
+    given = ", ".join(values.get(meaning_of(one), table) for one in shape.parameters)
+    public = [feature.name for feature in view.features if not feature.internal]
+    first, *others = [f"{name}({given})" for name in public]
+    calls = [f'join({call}, on={join_keys(keys)}, how="full")' for call in others]
+    cutoff = [f'F.lit({build.cutoff_name}).alias("as_of")'] if AS_OF in view.output else []
+    columns = [*map(quoted, keys), *cutoff, *map(quoted, public)]
+    return [f"features = {chain(first, calls)}", select("return features", columns)]
+
+
+class _FeatureBuild(Build):
+    """Writes the function of a single feature."""
+
+    def __init__(self, whole: Build, shape: FeatureFunctions, feature: ViewFeature) -> None:
+        super().__init__(whole.scope, whole.conventions)
+        self.known, self.shape, self.feature = whole.known, shape, feature
+        table = next(iter(self.view.tables))
+        self.parameters = tuple(
+            BoundParameter(table, one.annotation, "table", table)
+            if is_frame(one)
+            else BoundParameter(one.name, one.annotation, meaning_of(one))
+            for one in shape.parameters
+        )
+        self.needed = {feature.name}
+        for name in reversed(self.view.derivation_order):
+            if name in self.needed:
+                self.needed |= set(re.findall(r"\w+", self.view.feature(name).derive or ""))
+
+    def source(self) -> str:
+        """Source of the function, with the transforms that only this feature needs inside it."""
+        functions, names_before = self.scope.functions, set(self.scope.names.taken)
+        start = len(functions)
+        self._known_rows()
+        first, *calls = [*self._observed(), *self._joins()]
+        body = self._contract(chain(first, calls) if len(calls) != 1 else f"{first}.{calls[0]}")
+        text, left = inlined("\n".join(body), functions[start:])
+        functions[start:] = left
+        if not left:
+            self.scope.names.taken = names_before
+        used = [line for line in self.lines if re.search(rf"\b{line.partition(' = ')[0]}\b", text)]
+        parsed, cutoff = self._cutoff()
+        lines = [renamed(line, "as_of", cutoff) for line in (*used, *text.split("\n"))]
+        doc = re.sub(r"^([Tt]he|[Aa]n?) ", "", self.feature.description or definition(self.feature, self.view))
+        doc = f"`{doc}`" if doc == self.feature.derive else doc[0].upper() + doc[1:].rstrip(".")
+        doc = textwrap.shorten(f"{doc}.", self.conventions.line_length - 12)
+        parameters = [f"{one.name}: {one.annotation}" if one.annotation else one.name for one in self.parameters]
+        made = function(self.feature.name, parameters, "DataFrame", doc, [*parsed, *lines])
+        mark = self.shape.decorator.replace("{name}", self.feature.name).replace("{dtype}", str(self.feature.dtype))
+        for key in self.view.grain if self.shape.key else ():
+            made = made.replace(repr(key), self.shape.key).replace(quoted(key), self.shape.key)
+        return f"@{mark}\n{made}"
+
+    def _contract(self, joined: str) -> list[str]:
+        """The statements that return the key and the feature."""
+        keys = [quoted(name) for name in self.view.grain]
+        if self.feature.derive is None:
+            column = self._column(self.feature)
+            is_plain = column == quoted(self.feature.name) and len(self.base) == 1
+            return [f"return {joined}" if is_plain else select(f"return {joined}", [*keys, column])]
+        computed = [one for one in self.view.features if one.name in self.needed and one.derive is None]
+        cutoff = ['F.lit(as_of).alias("as_of")'] if AS_OF in self.needed else []
+        lines = [select(f"features = {joined}", [*keys, *cutoff, *map(self._column, computed)])]
+        for feature in (one for level in derive_levels(self.view) for one in level if one.name in self.needed):
+            if feature.name != self.feature.name:
+                lines.append(f"features = features.withColumn({quoted(feature.name)}, {self._derived(feature).text})")
+        return [*lines, select("return features", [*keys, self._column(self.feature)])]
 
 
 def write_script(view: View, template: Template, config: Config, utilities: Utilities) -> str:

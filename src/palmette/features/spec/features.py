@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from palmette.features.spec.aggregates import NEVER_NULL, dtype_fault, has_type, lint_aggregate, result_type
 from palmette.features.spec.expressions import never_null
 from palmette.features.spec.fsc import Aggregate, Categories, Expression, Feature, Lookup
 from palmette.features.spec.fsc_steps import pairs
@@ -13,7 +12,7 @@ from palmette.features.spec.literals import lint_value, quoted, sql_literal, to_
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.sources import ResolvedSource, RowSelection, Sources
 from palmette.features.spec.sql import ExpressionError, parse
-from palmette.features.spec.type_rules import comparable
+from palmette.features.spec.type_rules import NEVER_NULL, comparable, dtype_fault, has_type, lint_aggregate, result_type
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, Computation, ViewFeature
 

@@ -1,13 +1,18 @@
-"""The run file: *when, where and how* a feature view is built. Paths are relative to this file."""
+"""The run file: *when, where and how* a feature view is built; and the JSON Schemas of all three file formats.
+
+Paths are relative to the run file.
+"""
 
 import re
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, Field
 
 from palmette.delivery.deliver import Target, Text
 from palmette.documents import Model, PathText
+from palmette.features.spec.dfr import Registry
+from palmette.features.spec.fsc import FeatureSpec
 from palmette.llm.messages import Settings
 from palmette.llm.opening import ModelChoice
 
@@ -169,3 +174,20 @@ class Run(Model):
     def decider(self) -> str:
         """Name of the planner."""
         return ModelChoice(model=self.model, models=self.models).decider(self.planner)
+
+
+PUBLISHED = "urn:palmette:schema"
+"""Base of the schemas' `$id`, which editors and other schemas refer to."""
+FORMATS: dict[str, type[BaseModel]] = {"fsc": FeatureSpec, "dfr": Registry, "run": Run}
+"""Format name to model."""
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a format, with the docstrings as descriptions."""
+    schema = FORMATS[name].model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{PUBLISHED}:{name}",
+        **schema,
+        "title": {"fsc": "Feature specification", "dfr": "Data frame registry", "run": "Run"}[name],
+    }

@@ -3,14 +3,13 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from palmette.features.spec.aggregates import ORDERED
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check
 from palmette.features.spec.fsc import Aggregate, Expression, SourceSpec
 from palmette.features.spec.fsc_steps import Step, reads_of
 from palmette.features.spec.scope import ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.steps import StepWalk
-from palmette.features.spec.type_rules import comparable
+from palmette.features.spec.type_rules import ORDERED, comparable
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, ViewSource, mentions_cutoff
 

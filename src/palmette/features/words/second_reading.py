@@ -31,7 +31,7 @@ from palmette.features.spec.values import Name, TypeName
 from palmette.features.spec.view import View
 from palmette.features.spec.words import WordsReading
 from palmette.llm import NEEDED, Answer, Answerer, AnswerError, Prompt, section
-from palmette.llm.prompt import load_prompt
+from palmette.llm.agent import load_prompt
 
 if TYPE_CHECKING:
     from palmette.features.words.reader import OpenWords

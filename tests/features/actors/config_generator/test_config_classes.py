@@ -11,7 +11,7 @@ import yaml
 from palmette.engine.actor import Context, PastAttempt, TextFile, Violation
 from palmette.features.actors.config_generator.actor import ConfigAnswer, ConfigGenerator
 from palmette.features.artefacts import Config, RunRequest
-from palmette.features.pyspark.configuration import config_object
+from palmette.features.pyspark.io import config_object
 from palmette.features.spec.run import Run
 from palmette.features.spec.view import View
 from palmette.sandbox import Sandbox

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palmette.engine.actor import TextFile
-from palmette.features.actors.config_generator.convert import convert
-from palmette.features.actors.config_generator.inferred_schema import plain_schema
+from palmette.features.actors.config_generator.convert import STRONG, WEAK, convert, similarity
 from palmette.features.actors.config_generator.layout import YamlLayout, layout_of, write_yaml
-from palmette.features.actors.config_generator.names import STRONG, WEAK, similarity
 from palmette.features.actors.config_generator.neighbour_configs import NOTHING, NeighbourConfigs
+from palmette.features.actors.config_generator.team import plain_schema
 
 
 @pytest.mark.parametrize(("name", "known", "least", "most"), [

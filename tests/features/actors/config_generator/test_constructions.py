@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator import team_program
 from palmette.features.artefacts import Config
-from palmette.features.pyspark.configuration import config_object
+from palmette.features.pyspark.io import config_object
 
 TEAM = """
 from __future__ import annotations

@@ -7,7 +7,7 @@ from palmette.automl.actors.coder import Coder, CoderInput, FeaturesAnswer, Mode
 from palmette.automl.composition import unavailable
 from palmette.automl.kinds import Track
 from palmette.automl.own_code import SIDES
-from palmette.llm.prompt import load_prompt
+from palmette.llm.agent import load_prompt
 
 
 class PipelineInput(CoderInput):

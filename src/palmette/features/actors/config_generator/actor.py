@@ -14,12 +14,17 @@ from palmette.engine.actor import TERMINATE, Attempt, Context, Measurement, Text
 from palmette.features import prompt_context
 from palmette.features.actors.config_generator.facts import NAME, FactRecord, facts_of
 from palmette.features.actors.config_generator.filling import FilledValue, MissingField, fill
-from palmette.features.actors.config_generator.inferred_schema import plain_schema
 from palmette.features.actors.config_generator.layout import write_document
 from palmette.features.actors.config_generator.locating import keyed_facts, locate, same
 from palmette.features.actors.config_generator.neighbour_configs import NeighbourConfigs
 from palmette.features.actors.config_generator.schema import TeamSchema
-from palmette.features.actors.config_generator.team import TeamAnswer, TeamCode, find_schema, neighbouring_configs
+from palmette.features.actors.config_generator.team import (
+    TeamAnswer,
+    TeamCode,
+    find_schema,
+    neighbouring_configs,
+    plain_schema,
+)
 from palmette.features.artefacts import Config, RunRequest
 from palmette.features.repository import Checkout, read_conventions
 from palmette.features.spec.run import Run

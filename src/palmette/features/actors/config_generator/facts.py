@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from palmette.features.actors.config_generator.names import VOCABULARY
+from palmette.features.actors.config_generator.convert import VOCABULARY
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc import Aggregate, Expression
 from palmette.features.spec.run import Destination, Run

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from palmette.features.actors.config_generator.convert import convert
+from palmette.features.actors.config_generator.convert import STRONG, WEAK, best_similarity, convert
 from palmette.features.actors.config_generator.facts import FORMATS, NAME, VIEW, ConfigFact, FactCollection, FactRecord
-from palmette.features.actors.config_generator.names import STRONG, WEAK, best_similarity
 from palmette.features.actors.config_generator.neighbour_configs import ANY, NOTHING, NeighbourConfigs
 from palmette.features.actors.config_generator.schema import ConfigLocation, Json, ResolvedSchema, TeamSchema, type_text
 

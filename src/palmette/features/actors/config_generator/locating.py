@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from palmette.features.actors.config_generator.convert import STRONG
 from palmette.features.actors.config_generator.facts import NAME, ConfigFact, FactRecord
 from palmette.features.actors.config_generator.filling import score
-from palmette.features.actors.config_generator.names import STRONG
 from palmette.features.actors.config_generator.schema import (
     MADE_OF_TEXT,
     ConfigLocation,

@@ -7,8 +7,7 @@ from palmette.documents import Model
 from palmette.engine.actor import Attempt, Context, Measurement, TextFile, Verdict, Violation
 from palmette.features import prompt_context
 from palmette.features.actors.testcase_coder.offline import PytestWriter, fixture_of
-from palmette.features.actors.testcase_coder.placeholders import MARK, filled, marked, ready_made
-from palmette.features.actors.testcase_coder.stub_script import stand_in
+from palmette.features.actors.testcase_coder.placeholders import MARK, filled, marked, ready_made, stand_in
 from palmette.features.artefacts import Conventions, Template, TestCases, Tests
 from palmette.features.formatting import format_file
 from palmette.features.harness.connect import SuiteResult

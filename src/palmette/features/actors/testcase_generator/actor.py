@@ -20,8 +20,7 @@ from palmette.features.actors.testcase_generator.offline import (
     renamed,
     situation,
 )
-from palmette.features.actors.testcase_generator.recipe import recipe
-from palmette.features.actors.testcase_generator.rows import Row, completed
+from palmette.features.actors.testcase_generator.rows import Row, completed, recipe
 from palmette.features.artefacts import RunRequest, TestCase, TestCases
 from palmette.features.checks.mutation import output_change
 from palmette.features.frame_json import encode_row, timestamp_of

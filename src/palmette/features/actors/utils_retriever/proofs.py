@@ -16,7 +16,7 @@ from palmette.features.actors.utils_retriever.candidates import UtilityCandidate
 from palmette.features.artefacts import Config
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import CaseResult, HarnessProbe
-from palmette.features.pyspark.configuration import parsed_text
+from palmette.features.pyspark.io import parsed_text
 from palmette.features.spec.values import SparkType
 from palmette.features.team_document import parse_text
 

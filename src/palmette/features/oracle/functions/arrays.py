@@ -9,8 +9,7 @@ from typing import Any
 from palmette.features.oracle import typed
 from palmette.features.oracle.casts import to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.registry import FUNCTIONS, builder, element_of, function
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression
+from palmette.features.oracle.typed import FUNCTIONS, EvaluationScope, TypedExpression, builder, element_of, function
 from palmette.features.spec.type_rules import INT, STRING, array_of
 
 

@@ -7,8 +7,7 @@ from sqlglot import exp
 
 from palmette.features.oracle import typed
 from palmette.features.oracle.errors import NotCovered
-from palmette.features.oracle.registry import builder
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder
 from palmette.features.spec.sql import parse
 from palmette.features.spec.type_rules import NULL
 from palmette.features.spec.values import ATOMIC_TYPES

@@ -9,8 +9,7 @@ from sqlglot import exp
 
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.functions.nested import from_pairs, map_of
-from palmette.features.oracle.registry import BY_SYNTAX, FUNCTIONS, Build, element_of
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression
+from palmette.features.oracle.typed import BY_SYNTAX, FUNCTIONS, Build, EvaluationScope, TypedExpression, element_of
 from palmette.features.spec.type_rules import BOOLEAN, INT, STRING, array_of
 from palmette.features.spec.values import SparkType
 

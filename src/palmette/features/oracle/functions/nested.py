@@ -13,8 +13,19 @@ from sqlglot import exp
 
 from palmette.features.oracle.casts import cast, in_range, java_double, to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.registry import ANY, BY_SYNTAX, Build, builder, element_of, function
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, lift, to, unify
+from palmette.features.oracle.typed import (
+    ANY,
+    BY_SYNTAX,
+    Build,
+    EvaluationScope,
+    TypedExpression,
+    builder,
+    element_of,
+    function,
+    lift,
+    to,
+    unify,
+)
 from palmette.features.spec.sql import field_name
 from palmette.features.spec.type_rules import STRING, array_of
 from palmette.features.spec.values import SparkType

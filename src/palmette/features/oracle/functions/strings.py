@@ -6,8 +6,7 @@ from typing import Any
 
 from palmette.features.oracle.errors import WouldFail
 from palmette.features.oracle.patterns import java_regex, java_replacement
-from palmette.features.oracle.registry import builder, function
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, lift, to
+from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, function, lift, to
 from palmette.features.spec.type_rules import STRING
 
 function("lower|lcase(string) -> string")(str.lower)

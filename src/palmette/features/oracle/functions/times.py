@@ -11,8 +11,17 @@ from palmette.features.oracle import clock
 from palmette.features.oracle.arithmetic import months_later, shifted
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import format_clock, parse_clock, parse_day
-from palmette.features.oracle.registry import FUNCTIONS, builder, function
-from palmette.features.oracle.typed import EvaluationScope, TypedExpression, attempted, constant, lift, to
+from palmette.features.oracle.typed import (
+    FUNCTIONS,
+    EvaluationScope,
+    TypedExpression,
+    attempted,
+    builder,
+    constant,
+    function,
+    lift,
+    to,
+)
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import BIGINT, DATE, INT, STRING, TIMESTAMP
 from palmette.features.spec.values import SparkType
