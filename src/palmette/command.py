@@ -15,8 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 from palmette.errors import MachineError, ModelError, UserError
-from palmette.llm.context import fenced
-from palmette.llm.messages import Prompt, Reply, Settings
+from palmette.llm import Prompt, Reply, Settings, fenced
 from palmette.llm.relay import as_markdown
 from palmette.sandbox import Access, Limits, Sandbox
 from palmette.sandbox.reading import read_made

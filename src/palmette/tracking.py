@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from palmette.engine import ArtefactStore, Entry, Observer, RunState, run_state
+from palmette.engine import ArtefactStore, Entry, Observer, RunState, Topology, run_state
 from palmette.engine import events as e
-from palmette.engine.topology import Topology
 from palmette.llm.secrets import hider
 from palmette.llm.telemetry import trace_ids
 

@@ -12,10 +12,9 @@ from palmette.errors import InputError
 from palmette.features.adoption.query import why_no_query
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.repository import Checkout, read_conventions
+from palmette.features.spec import Run, View
 from palmette.features.spec.phrases import definition, steps_of
 from palmette.features.spec.resolve import Answers, load_view
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
 from palmette.sandbox.temporary import temporary_folder
 
 State = Literal["new", "changed", "unchanged", "removed", "unknown"]

@@ -14,8 +14,7 @@ from palmette.errors import InputError
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import only_questions, understood
 from palmette.features.samples import sample_of
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
+from palmette.features.spec import Run, View
 from palmette.features.workbench import Workbench
 from palmette.knowledge.memory import mended_before
 from palmette.llm.answerer import Models

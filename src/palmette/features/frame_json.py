@@ -14,10 +14,8 @@ from decimal import Decimal
 from typing import Any
 
 from palmette.features.frame import Frame
-from palmette.features.spec.fsc import UnitTest
+from palmette.features.spec import Schema, SparkType, UnitTest, View
 from palmette.features.spec.literals import to_python
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import Schema, View
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _CLOCK = r"[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?"

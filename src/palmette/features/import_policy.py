@@ -18,8 +18,7 @@ from palmette.delivery.paths import is_obeyed, matches
 from palmette.documents import parse_document, read_text
 from palmette.engine.actor import TextFile, Violation
 from palmette.features.repository import Checkout
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
+from palmette.features.spec import Run, View
 from palmette.sandbox import import_policy
 from palmette.sandbox.import_policy import CODE, first_text, is_place
 

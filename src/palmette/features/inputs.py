@@ -8,17 +8,13 @@ from typing import NamedTuple
 
 from palmette.delivery import preflight
 from palmette.documents import Located, ProblemCollector, read_located
-from palmette.engine import check_topology, load_topology
-from palmette.engine.actor import TextFile
+from palmette.engine import TextFile, check_topology, load_topology
 from palmette.errors import InputError, Mistake
 from palmette.features.artefacts import RunRequest
 from palmette.features.checks.golden import contradictions
 from palmette.features.samples import check_samples
-from palmette.features.spec.dfr import Registry, Table
-from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec import FeatureSpec, Registry, Run, Table, View
 from palmette.features.spec.resolve import Answers, check_run, load_view, without_broken
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
 
 
 class RunInputs(NamedTuple):

@@ -14,11 +14,8 @@ from palmette.features.frame_json import encode
 from palmette.features.oracle.reference import longest
 from palmette.features.repository import Checkout, Neighbour, find_neighbours
 from palmette.features.repository.readme import Stage, excerpt
-from palmette.features.spec.dfr import RegisteredColumn, Table
-from palmette.features.spec.fsc import Aggregate
+from palmette.features.spec import AS_OF, Aggregate, RegisteredColumn, Table, View, ViewFeature, ViewSource, Window
 from palmette.features.spec.phrases import definition, steps_of
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 from palmette.llm import NEEDED, Section, section
 from palmette.llm.text import estimate_tokens
 

@@ -8,11 +8,8 @@ from palmette.documents import read_document, read_located, read_text
 from palmette.engine import Human, Pay
 from palmette.errors import InputError, Mistake
 from palmette.features.inputs import read_inputs
-from palmette.features.spec.dfr import Registry
-from palmette.features.spec.fsc import FeatureSpec
+from palmette.features.spec import FeatureSpec, Registry, Run, View
 from palmette.features.spec.resolve import Answers, load_view
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
 from palmette.features.words import OpenWords, WordsReader, feature_of
 from palmette.llm import Answerer
 from palmette.llm.opening import BUILT_IN, WORDS

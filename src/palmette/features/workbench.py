@@ -12,8 +12,7 @@ from palmette.engine.actor import TextFile
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.passed import PassedBefore, digest_of
 from palmette.features.samples import Sample, sample_of
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.run import Run
+from palmette.features.spec import Run, Table
 from palmette.sandbox import Sandbox, WarmSpark, java_environment
 from palmette.sandbox.java import quick_options
 from palmette.sandbox.spark import QUICK_PLANS

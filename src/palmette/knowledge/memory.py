@@ -20,9 +20,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from palmette.documents import Model
-from palmette.engine import ArtefactStore, Entry, Observer, Remedy, events, fold, read_journal
-from palmette.engine.runs import runs_folder
-from palmette.engine.state import RunState
+from palmette.engine import ArtefactStore, Entry, Observer, Remedy, RunState, events, fold, read_journal, runs_folder
 from palmette.errors import MachineError, UserError, did_you_mean
 from palmette.knowledge.source import KnowledgeFinding, LookupResult, Subject, SuggestedCandidate
 from palmette.llm.text import visible

@@ -26,9 +26,8 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from palmette.engine import ArtefactStore, Entry, Observer, run_state
+from palmette.engine import ArtefactStore, Entry, Observer, Topology, run_state
 from palmette.engine import events as e
-from palmette.engine.topology import Topology
 from palmette.errors import MachineError, UserError
 from palmette.llm.messages import Reply
 

@@ -2,8 +2,7 @@
 
 from random import Random
 
-from palmette.engine.planner import Decision, Situation
-from palmette.engine.topology import END, STOP
+from palmette.engine import END, STOP, Decision, Situation
 
 
 class SequentialPlanner:

@@ -15,10 +15,8 @@ from typing import Literal, NamedTuple
 from pydantic import Field, JsonValue
 
 from palmette.documents import load_plain, read_text
-from palmette.engine.actor import Violation
+from palmette.engine import STOP, Decision, Situation, Violation
 from palmette.engine.events import ActorFailed
-from palmette.engine.planner import Decision, Situation
-from palmette.engine.topology import STOP
 from palmette.errors import UserError
 from palmette.llm import NEEDED, Answer, AnswerError, Models, Prompt, Section, section
 from palmette.llm.agent import fill, load_prompt

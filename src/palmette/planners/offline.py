@@ -11,10 +11,8 @@ stops and reports what was tried. Without a failure, the next actor is the neare
 from collections.abc import Iterable
 from dataclasses import replace
 
-from palmette.engine.actor import Violation
+from palmette.engine import END, STOP, Decision, Situation, Violation
 from palmette.engine.events import ActorFailed, Order
-from palmette.engine.planner import Decision, Situation
-from palmette.engine.topology import END, STOP
 
 RETURNS = 5
 """Maximum outputs for which an actor is sent back because of one violation."""

@@ -10,10 +10,9 @@ from typing import Any
 from pydantic import JsonValue
 
 from palmette.documents import parse_document, read_document, write_text
-from palmette.engine import ArtefactStore, Topology, new_run_folder, runs_folder
+from palmette.engine import ArtefactStore, Topology, new_run_folder, run_state, runs_folder
 from palmette.engine.artefacts import VALUE
 from palmette.engine.executor import typed
-from palmette.engine.journal import run_state
 from palmette.engine.lint import load_actor
 from palmette.errors import InputError, Mistake, RunError, UserError
 from palmette.features.spec.run import FORMATS

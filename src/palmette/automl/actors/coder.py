@@ -17,8 +17,7 @@ from palmette.automl.planning.insights import setting_objections
 from palmette.automl.search.job import uses_own_code
 from palmette.documents import Model
 from palmette.engine import Attempt, Context, Verdict, Violation
-from palmette.llm import OFFLINE, Agent, Answer, Models, Python, Section, section
-from palmette.llm.context import fenced
+from palmette.llm import OFFLINE, Agent, Answer, Models, Python, Section, fenced, section
 from palmette.sandbox import Sandbox
 
 

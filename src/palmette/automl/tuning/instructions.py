@@ -19,8 +19,7 @@ from palmette.automl.task_spec.sentence import read_sentence
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model, read_document
 from palmette.engine import Context
-from palmette.llm import Models, Prompt, Reply, read_answer
-from palmette.llm.answerer import Answerer
+from palmette.llm import Answerer, Models, Prompt, Reply, read_answer
 
 Split = Literal["train", "validation", "test"]
 COUNTS = (3, 4, 7, 14)  # clusters, or days of a forecast

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from palmette.engine import ArtefactStore, events
-from palmette.engine.journal import read_journal
+from palmette.engine import ArtefactStore, events, read_journal
 
 _SECRET = re.compile(
     r"\b(?:sk|hf|ghp|gho|glpat|xox[bp])[-_][\w-]{8,}|\bAKIA[0-9A-Z]{16}\b|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)|"

@@ -9,12 +9,9 @@ from sqlglot import exp
 
 from palmette.features.adoption import trees
 from palmette.features.adoption.trees import NotReadError, Ordering, Tree, duration, number_of, text_of, time_column
-from palmette.features.spec import functions
-from palmette.features.spec.dfr import Table
+from palmette.features.spec import AS_OF, SparkType, Table, functions
 from palmette.features.spec.expressions import check
 from palmette.features.spec.sql import function_name
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import AS_OF
 
 _PLAIN = {
     "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max", "stddev": "stddev", "stddev_samp": "stddev",

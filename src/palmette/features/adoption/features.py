@@ -13,14 +13,11 @@ from palmette.features.adoption.aggregates import RowChoice, aggregate_of, split
 from palmette.features.adoption.frames import Atom, Keyed, ScriptReading, SymbolicRows
 from palmette.features.adoption.trees import NotReadError, Tree, before_cutoff, mentions, sql, text_of, time_column
 from palmette.features.pyspark.scope import free_name
-from palmette.features.spec.dfr import Table
+from palmette.features.spec import AS_OF, Aggregate, SparkType, Table, Window
 from palmette.features.spec.expressions import check, type_of
-from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.fsc_steps import pairs
 from palmette.features.spec.sql import function_name
 from palmette.features.spec.type_rules import result_type
-from palmette.features.spec.values import SparkType, Window
-from palmette.features.spec.view import AS_OF
 
 _MOST_PARTS = 8
 """Maximum number of aggregates that one feature is divided into."""

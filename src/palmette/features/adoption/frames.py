@@ -12,8 +12,7 @@ from sqlglot import exp
 from palmette.features.adoption import trees
 from palmette.features.adoption.aggregates import is_newest, sequence_step
 from palmette.features.adoption.trees import NotReadError, Tree
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.view import AS_OF
+from palmette.features.spec import AS_OF, Table
 
 
 @dataclass(frozen=True)

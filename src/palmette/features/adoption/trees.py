@@ -13,10 +13,8 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.optimizer.simplify import simplify_parens
 
-from palmette.features.spec.dfr import Table
+from palmette.features.spec import AS_OF, Duration, Table
 from palmette.features.spec.sql import ExpressionError, function_name, parse
-from palmette.features.spec.values import Duration
-from palmette.features.spec.view import AS_OF
 
 Tree = exp.Expr
 

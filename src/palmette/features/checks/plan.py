@@ -11,9 +11,7 @@ from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.examples import failure
 from palmette.features.harness.connect import CaseResult
 from palmette.features.script_tree import calls, parse, texts
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import Schema, View
+from palmette.features.spec import Schema, Table, View, Window
 
 _JOIN = re.compile(r"^[\s:+\-|]*Join (?P<kind>\w+)(?:, (?P<condition>.*))?$")
 _FILTER = re.compile(r"^[\s:+\-|]*Filter (?P<condition>.*)$")

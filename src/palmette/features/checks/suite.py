@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from palmette.engine.actor import Measurement, Verdict, Violation
-from palmette.engine.registry import create, names
+from palmette.engine import Measurement, Verdict, Violation, create, names
 from palmette.features import import_policy
 from palmette.features.checks.base import Check, CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.differential import DifferentialCheck

@@ -10,11 +10,8 @@ from typing import Any
 from palmette.features.frame import Frame
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row, RowFactory, Values
-from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import expected
-from palmette.features.spec.dfr import RegisteredColumn, Table
-from palmette.features.spec.values import TypeName
-from palmette.features.spec.view import View
+from palmette.features.oracle import NotCovered, WouldFail, expected
+from palmette.features.spec import RegisteredColumn, Table, TypeName, View
 
 TRIES = 240
 

@@ -7,9 +7,7 @@ from palmette.features.frames.fixtures import Fixture, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row
 from palmette.features.frames.test_scenarios import DAY, HOUR, relevant
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate
-from palmette.features.spec.view import ViewFeature
+from palmette.features.spec import Aggregate, Table, ViewFeature
 
 _COUNTS = ("count", "count_distinct", "approx_count_distinct")
 MOST_EVENTS = 12

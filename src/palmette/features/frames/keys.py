@@ -7,10 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from palmette.features.spec.dfr import RegisteredColumn, Table
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec import Aggregate, Expression, Lookup, RegisteredColumn, Table, View, ViewSource
 from palmette.features.spec.fsc_steps import pairs, reads_of
-from palmette.features.spec.view import View, ViewSource
 
 
 class ColumnRef(NamedTuple):

@@ -17,11 +17,8 @@ from palmette.features.frames.calendar import as_value, partition_value, resolut
 from palmette.features.frames.keys import ColumnRef, KeyFactory
 from palmette.features.frames.value_pool import PredicateValues, value_pool
 from palmette.features.oracle.clock import timestamp_of
-from palmette.features.spec.dfr import RegisteredColumn, Table
-from palmette.features.spec.fsc import Lookup
+from palmette.features.spec import Lookup, RegisteredColumn, Table, View, Window
 from palmette.features.spec.fsc_steps import Join, Member, pairs, reads_of
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import View
 
 Row = dict[str, Any]
 Values = Mapping[str, Any]

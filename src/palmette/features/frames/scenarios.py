@@ -12,8 +12,7 @@ from palmette.features.frames.fixtures import Fixture, ScenarioBuilder, find_fix
 from palmette.features.frames.histories import histories, states, thresholds
 from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Row, RowFactory
 from palmette.features.frames.test_scenarios import DAY, HOUR, absences, boundaries, empty, midnights, repeats, values
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.view import View
+from palmette.features.spec import Table, View
 
 EVENTS = 250
 ENTITIES = 6

@@ -10,8 +10,7 @@ from palmette.features.frames.fixtures import Changes, Fixture, Rows, ScenarioBu
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Event, Row
 from palmette.features.oracle.clock import MICROSECOND, day_of, midnight, window_start
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate
+from palmette.features.spec import Aggregate, Table
 from palmette.features.spec.literals import to_python
 from palmette.features.spec.sql import parse
 

@@ -12,11 +12,8 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
 from palmette.features.oracle.patterns import format_clock
-from palmette.features.spec import fsc, fsc_steps
-from palmette.features.spec.dfr import RegisteredColumn
+from palmette.features.spec import RegisteredColumn, SparkType, View, fsc, fsc_steps
 from palmette.features.spec.type_rules import BITS
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import View
 
 Literal = str | int | float | bool
 _DATED = re.compile(r"'(\d{4})-\d\d?-\d\d?")

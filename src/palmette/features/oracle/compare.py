@@ -11,9 +11,7 @@ from typing import Any
 
 from palmette.features.frame import Frame
 from palmette.features.oracle.states import sort_key
-from palmette.features.spec.fsc import Aggregate, Expression
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import View
+from palmette.features.spec import Aggregate, Expression, SparkType, View
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,10 @@ from palmette.features.oracle.functions.times import DAY_PARTS
 from palmette.features.oracle.patterns import java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.typed import PartialSchema, TypedExpression, common, constant, order_key, same, unify
-from palmette.features.spec import fsc_steps
+from palmette.features.spec import SparkType, Table, fsc_steps
 from palmette.features.spec import type_rules as c
-from palmette.features.spec.dfr import Table
 from palmette.features.spec.fsc_steps import Gap, Previous, Session, pairs
 from palmette.features.spec.literals import literal_type
-from palmette.features.spec.values import SparkType
 
 
 @dataclass

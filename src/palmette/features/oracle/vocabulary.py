@@ -15,10 +15,9 @@ from palmette.features.oracle.expression import compile_group, compile_row
 from palmette.features.oracle.states import Row
 from palmette.features.oracle.summaries import deviation, distinct, in_order, mean, nth, percentile, ranked, total
 from palmette.features.oracle.typed import PartialSchema, TypedExpression, order_key, to
+from palmette.features.spec import Aggregate, SparkType
 from palmette.features.spec import type_rules as c
-from palmette.features.spec.fsc import Aggregate
 from palmette.features.spec.type_rules import result_type
-from palmette.features.spec.values import SparkType
 
 DAY = 86_400_000_000
 _OF_NUMBERS = ("sum", "avg", "stddev")

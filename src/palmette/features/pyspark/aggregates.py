@@ -17,9 +17,7 @@ from palmette.features.pyspark.code import (
 from palmette.features.pyspark.layout import vector_length
 from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.pyspark.times import micros
-from palmette.features.spec.fsc import Aggregate
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import ViewSource
+from palmette.features.spec import Aggregate, SparkType, ViewSource
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,7 @@ from palmette.features.pyspark.scope import ScriptScope, free_name, identifier
 from palmette.features.pyspark.sources import SourceTransforms
 from palmette.features.pyspark.states import current_name, join_keys, recency, registered_schema, selected
 from palmette.features.pyspark.times import in_window, is_dated, pruning, visible, window_name
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import ViewFeature
+from palmette.features.spec import Aggregate, Expression, Lookup, Table, ViewFeature, Window
 
 
 @dataclass(frozen=True)

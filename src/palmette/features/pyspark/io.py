@@ -10,8 +10,7 @@ from palmette.features.artefacts import Config, Conventions, Role
 from palmette.features.pyspark.code import function, name_arguments, quoted, rendered
 from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.signature import declared, shape_of, signature
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.view import View
+from palmette.features.spec import Table, View
 from palmette.features.team_document import format_of
 
 _PARSERS = {"json": "json.loads", "toml": "tomllib.loads", "yaml": "yaml.safe_load"}

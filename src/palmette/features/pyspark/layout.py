@@ -4,10 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from palmette.features.pyspark.times import containing, is_dated, widest
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec import Aggregate, Expression, Lookup, View, ViewFeature, ViewSource, Window
 from palmette.features.spec.fsc_steps import pairs, set_by
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import View, ViewFeature, ViewSource
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,8 @@ from palmette.features.pyspark.layout import own_columns
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import selected
 from palmette.features.pyspark.times import is_dated, timestamp
+from palmette.features.spec import AS_OF, Aggregate, Expression, Lookup, Schema, SparkType, View, ViewFeature
 from palmette.features.spec.expressions import type_of
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import AS_OF, Schema, View, ViewFeature
 
 _NULL_IN_NULL_OUT = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Cast, exp.TryCast, exp.Round, exp.Paren, exp.Abs,

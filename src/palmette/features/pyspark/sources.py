@@ -8,8 +8,7 @@ from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import current_state, join_keys
 from palmette.features.pyspark.steps import Pipeline, add_steps
 from palmette.features.pyspark.times import Pruning, event_column, in_window, is_utc, pruning, visible
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import AS_OF, ViewSource
+from palmette.features.spec import AS_OF, ViewSource, Window
 
 _SHORT = 6
 """Maximum number of calls in a readable chain; longer chains are split in two."""

@@ -13,9 +13,8 @@ from palmette.features.pyspark.code import (
 )
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.times import event_column, is_dated, pruning, timestamp, visible
-from palmette.features.spec.dfr import Table
+from palmette.features.spec import Schema, Table
 from palmette.features.spec.fsc_steps import Join, Member, pairs
-from palmette.features.spec.view import Schema
 
 
 class JoinCode(NamedTuple):

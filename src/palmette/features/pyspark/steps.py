@@ -20,10 +20,7 @@ from palmette.features.pyspark.expressions import expr, sql_name
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import JoinCode, join_calls, member_calls
 from palmette.features.pyspark.times import event_column, micros, timestamp
-from palmette.features.spec import fsc_steps
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import AS_OF, ViewSource
+from palmette.features.spec import AS_OF, SparkType, Table, ViewSource, fsc_steps
 
 _DATE_PARTS = {"week": "weekofyear", "day": "dayofmonth", "day_of_year": "dayofyear", "date": "to_date"}
 """PySpark's names of parts that it calls otherwise."""

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from palmette.features.pyspark.code import COMPARISON, OR, SUM, CodeFragment, call, column, method, quoted
 from palmette.features.pyspark.scope import ScriptScope
-from palmette.features.spec.dfr import Partition, Table
+from palmette.features.spec import Duration, Schema, SparkType, Table, View, Window
+from palmette.features.spec.dfr import Partition
 from palmette.features.spec.phrases import length
-from palmette.features.spec.values import Duration, SparkType, Window
-from palmette.features.spec.view import Schema, View
 
 _EPOCH = {"s": "F.timestamp_seconds", "ms": "F.timestamp_millis", "us": "F.timestamp_micros"}
 _UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z")

@@ -32,8 +32,7 @@ from palmette.features.repository.skeleton import Skeleton, ViewNames, skeleton
 from palmette.features.repository.spelling import respelt
 from palmette.features.repository.tooling import formatting, linters, session_fixture
 from palmette.features.signature import BY_NAME, is_day, is_frame, meaning_of
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
+from palmette.features.spec import Run, View
 from palmette.features.team_document import SUFFIXES
 
 _DEFAULTS = (

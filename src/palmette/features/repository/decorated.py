@@ -11,8 +11,7 @@ from palmette.features.artefacts import FeatureFunctions
 from palmette.features.repository.checkout import Checkout, Function, Module, bound_names, dotted_name
 from palmette.features.repository.spelling import respelt
 from palmette.features.signature import is_frame, meaning_of
-from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import View
+from palmette.features.spec import SparkType, View
 
 _MEANINGS = {"table", "frame", "tables", "as_of"}
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from palmette.documents import Located, ProblemCollector
 from palmette.errors import Mistake
 from palmette.features.samples.text_rows import UnreadableError, text_files, text_rows
-from palmette.features.spec.dfr import RegisteredColumn, Registry, Table
-from palmette.features.spec.values import SparkType
+from palmette.features.spec import RegisteredColumn, Registry, SparkType, Table
 from palmette.problems import fault
 
 _READ = 1000

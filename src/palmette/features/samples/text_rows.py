@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from palmette.features.frame_json import decode
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.values import SparkType
+from palmette.features.spec import SparkType, Table
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}

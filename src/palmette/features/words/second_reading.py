@@ -24,11 +24,10 @@ from palmette.features.frame_json import encode, encode_row
 from palmette.features.frames.scenarios import NamedScenario, named_scenarios
 from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.oracle.compare import alike
-from palmette.features.spec.fsc import Feature
+from palmette.features.spec import Feature, TypeName, View
 from palmette.features.spec.phrases import definition, helpers_of, read_statement, sentence_forms, steps_of
 from palmette.features.spec.resolve import resolve_located
-from palmette.features.spec.values import Name, TypeName
-from palmette.features.spec.view import View
+from palmette.features.spec.values import Name
 from palmette.features.spec.words import WordsReading
 from palmette.llm import NEEDED, Answer, Answerer, AnswerError, Prompt, section
 from palmette.llm.agent import load_prompt

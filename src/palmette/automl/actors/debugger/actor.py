@@ -7,8 +7,7 @@ from typing import Annotated
 from palmette.automl.candidates import OwnCode
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Violation
-from palmette.llm import NEEDED, Agent, Answer, Section, section
-from palmette.llm.answers import CodeField
+from palmette.llm import NEEDED, Agent, Answer, CodeField, Section, section
 
 Patch = Annotated[str, CodeField("patch")]
 _CHANGE = re.compile(r"^<{7} old\n(.*?)^={7}\n(.*?)^>{7} new$", re.MULTILINE | re.DOTALL)

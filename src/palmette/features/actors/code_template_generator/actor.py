@@ -15,8 +15,7 @@ from palmette.features.adoption.query import why_no_query
 from palmette.features.artefacts import Config, Conventions, RunRequest, Template, Utilities
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
 from palmette.features.signature import declared, signature
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
+from palmette.features.spec import Run, View
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
 
 

@@ -27,8 +27,7 @@ from palmette.features.actors.config_generator.team import (
 )
 from palmette.features.artefacts import Config, RunRequest
 from palmette.features.repository import Checkout, read_conventions
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
+from palmette.features.spec import Run, View
 from palmette.features.team_document import document_text, format_of, parse_text
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, Yaml, section
 from palmette.sandbox import Sandbox

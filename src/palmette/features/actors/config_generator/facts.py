@@ -8,11 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 from palmette.features.actors.config_generator.convert import VOCABULARY
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression
-from palmette.features.spec.run import Destination, Run
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import AS_OF, View, ViewFeature
+from palmette.features.spec import AS_OF, Aggregate, Expression, Run, Table, View, ViewFeature, Window
+from palmette.features.spec.run import Destination
 
 VIEW = "view"
 """Key of the fact that holds the view's name."""

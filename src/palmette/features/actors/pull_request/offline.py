@@ -18,8 +18,7 @@ from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row
 from palmette.features.repository import Checkout, oldest_spark
 from palmette.features.repository.rules import DeliveredFiles, rule_reports
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
+from palmette.features.spec import Run, View
 
 SAMPLE_RUN = "sample run"
 """Name of the measurement whose evidence contains the rows that the script wrote."""

@@ -24,8 +24,7 @@ from palmette.features.actors.testcase_generator.rows import Row, completed, rec
 from palmette.features.artefacts import RunRequest, TestCase, TestCases
 from palmette.features.checks.mutation import output_change
 from palmette.features.frame_json import encode_row, timestamp_of
-from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import expected
+from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.spec.view import View
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, AnswerError, Models, Section, fenced, section
 

@@ -10,9 +10,7 @@ from sqlglot import exp
 from palmette.documents import Model
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import parse
-from palmette.features.spec import fsc, fsc_steps
-from palmette.features.spec.values import Duration, Window
-from palmette.features.spec.view import ViewSource
+from palmette.features.spec import Duration, ViewSource, Window, fsc, fsc_steps
 
 WINDOW = "the window is"
 """Prefix of changes in the length of a window."""

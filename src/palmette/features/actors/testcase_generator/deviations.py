@@ -21,9 +21,7 @@ from palmette.features.actors.testcase_generator.time_misreadings import AGES, R
 from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import Reference, ReferenceCache
-from palmette.features.spec import fsc, fsc_steps
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
+from palmette.features.spec import AS_OF, Table, View, ViewFeature, ViewSource, fsc, fsc_steps
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,11 @@ from palmette.features.frame_json import decode_row, encode_row, frame_of_unit_t
 from palmette.features.frames.fixtures import Rows
 from palmette.features.frames.row_factory import Row, RowFactory
 from palmette.features.frames.scenarios import NamedScenario, named_scenarios
-from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.oracle.reference import expected
+from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.oracle.states import sort_key
-from palmette.features.spec.fsc import UnitTest
+from palmette.features.spec import UnitTest, View
 from palmette.features.spec.lints import is_midnight
 from palmette.features.spec.run import YEARS
-from palmette.features.spec.view import View
 
 MOST = 10
 SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "thresholds", "spring", "new_year")

@@ -11,9 +11,7 @@ from palmette.features.frame_json import decode, encode, timestamp_text
 from palmette.features.frames.calendar import as_value, clock_changes, partition_value
 from palmette.features.oracle.clock import MICROSECOND, plus_days, timestamp_of, window_start
 from palmette.features.oracle.errors import NotCovered, WouldFail
-from palmette.features.spec.dfr import RegisteredColumn, Table
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import View
+from palmette.features.spec import RegisteredColumn, Table, View, Window
 
 Row = dict[str, Any]
 """Column to JSON value."""

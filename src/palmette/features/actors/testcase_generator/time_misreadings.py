@@ -12,10 +12,7 @@ from palmette.features.frames.calendar import as_value
 from palmette.features.oracle.clock import MICROSECOND, timestamp_of, window_start
 from palmette.features.oracle.reference import Reference, ReferenceCache
 from palmette.features.oracle.states import Row, Times
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup
-from palmette.features.spec.values import Window
-from palmette.features.spec.view import View, ViewFeature
+from palmette.features.spec import Aggregate, Expression, Lookup, Table, View, ViewFeature, Window
 
 
 def _known_until(by: timedelta, *kinds: str) -> type[Reference]:

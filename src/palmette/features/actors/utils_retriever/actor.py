@@ -21,10 +21,8 @@ from palmette.features.actors.utils_retriever.offline import Probes, demands_of,
 from palmette.features.artefacts import Config, Need, RejectedUtility, RunRequest, Utilities, Utility
 from palmette.features.passed import PassedBefore
 from palmette.features.repository import Checkout, Function, find_neighbours
-from palmette.features.spec.run import Run
-from palmette.features.spec.view import View
-from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Section, section
-from palmette.llm.context import fenced
+from palmette.features.spec import Run, View
+from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Section, fenced, section
 
 FAILED = "utility-failed"
 

@@ -11,9 +11,8 @@ from palmette.features.artefacts import Config, Need, RejectedUtility, Utilities
 from palmette.features.harness.connect import CaseResult, HarnessProbe
 from palmette.features.passed import PassedBefore
 from palmette.features.repository import Checkout
-from palmette.features.spec.fsc import Aggregate, Expression, Lookup
+from palmette.features.spec import Aggregate, Expression, Lookup, View
 from palmette.features.spec.run import Destination
-from palmette.features.spec.view import View
 
 
 class Probes(Protocol):

@@ -14,8 +14,7 @@ from palmette.features.frame import Frame, Row
 from palmette.features.frames.calendar import as_value
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.oracle.states import Times
-from palmette.features.spec.dfr import RegisteredColumn, Table
-from palmette.features.spec.view import View
+from palmette.features.spec import RegisteredColumn, Table, View
 
 _FAR = 9_000_000
 """Added to integers to get values that do not occur in the frames."""

@@ -18,10 +18,8 @@ from palmette.features.checks.metamorphic.inputs import (
     renewed,
 )
 from palmette.features.frame import Row
-from palmette.features.spec.dfr import Table
-from palmette.features.spec.fsc import Aggregate, Expression
+from palmette.features.spec import Aggregate, Expression, Table, View
 from palmette.features.spec.fsc_steps import pairs, reads_of
-from palmette.features.spec.view import View
 
 _TIMED = ("event", "snapshot")
 
