@@ -6,10 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palmette.cli.screen import print_table
 from palmette.cli.terminal import harmless
 
 TITLE = "\x1b]0;owned\x07"
@@ -58,3 +61,12 @@ def test_an_answer_that_cannot_be_written_is_an_error_that_is_told() -> None:
         command = [sys.executable, "-m", "palmette", "show", "nothing-of-this-name", "--json"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     assert done.returncode == 2 and '"code": "unknown-run"' in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_table_on_a_terminal_has_no_codes_but_ours() -> None:
+    @click.command()
+    def command() -> None:
+        print_table(("name", "rows"), [("a", 1)])
+
+    shown = CliRunner().invoke(command, color=True).output
+    assert "\x1b[2m" in shown and harmless(shown) == shown

@@ -27,7 +27,7 @@ ROWS = b"Age,OUTPUT Grade\n" + b"".join(b"%d,%d\n" % (18 + row % 9, row % 3) for
     ("Find data about iris flowers and predict the species.", "sklearn:iris", "predict the species."),
     ("Search for a dataset on wine cultivars", "sklearn:wine", ""),
     ("Predict the species of iris flowers", "sklearn:iris", "Predict the species of iris flowers"),
-    ("Predict churn", "", "Predict churn"),
+    ("Predict churn", "", "Predict churn"), ("Predict unicorns of California", "", "Predict unicorns of California"),
 ])  # fmt: skip
 def test_a_request_without_data_finds_some(sentence: str, data: str, left: str) -> None:
     task = with_found_data(TaskSpec(sentence=sentence), NoHuman())
@@ -74,6 +74,8 @@ def test_a_set_is_fetched_once_with_checksum_licence_and_target(fake_web: FakeWe
         and len(note["files"]["Students.csv"]) == 64
     )
     assert note["record"]["licence"].startswith("CC BY 4.0") and len(note["files"]["Students.csv"]) == 64
+    assert fetched("uci:Students").folder == data.folder, "a name leads to the set of its id"
+    asked = len(fake_web.asked)
     (data.folder / "Students.csv").write_text("changed")
     assert fetched("uci:856").files == data.files and len(fake_web.asked) == asked + 1, "fetched again"
 
@@ -112,6 +114,14 @@ def test_a_table_of_a_hub_is_read(fake_web: FakeWeb) -> None:
     fake_web.files["/datasets/org/houses/resolve/main/train.csv"] = ROWS
     assert load(["huggingface:org/houses"]).samples.rows == 60
     assert not any(one.endswith("load.py") for one in fake_web.asked), "no code is fetched"
+
+
+def test_a_set_of_kaggle_comes_with_its_licence(fake_web: FakeWeb) -> None:
+    view = {"ref": "ada/crabs", "title": "Crabs", "licenseName": "CC0-1.0"}
+    fake_web.answers = [{"path": "/datasets/view/ada/crabs", "json": view}]
+    fake_web.files["/datasets/download/ada/crabs"] = b"PK"
+    data = fetched("kaggle:ada/crabs")
+    assert data.record.licence == "CC0-1.0" and list(data.files) == ["Crabs.zip"]
 
 
 def test_every_place_is_a_path_or_a_name() -> None:

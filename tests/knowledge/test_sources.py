@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import sys
 import zipfile
 from itertools import islice
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from fake_web import CASES, FAULTS, FakeWeb
 
+from palmette.cli import cli
 from palmette.engine.registry import create, names
-from palmette.errors import UserError
+from palmette.errors import MachineError, UserError
 from palmette.knowledge import Record, Subject, look_up, search, web
 from palmette.knowledge.sources import texts
 
@@ -76,7 +79,11 @@ def test_pages_are_asked_for_when_they_are_needed(fake_web: FakeWeb, monkeypatch
 def test_nothing_is_asked_unless_it_was_switched_on(fake_web: FakeWeb, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(web.SWITCH, "")
     notes = [one.note for one in look_up(SUBJECT)]
-    assert "Online sources were not searched: PALMETTE_KNOWLEDGE is not set." in notes and not fake_web.asked
+    assert "No online source was searched: PALMETTE_KNOWLEDGE turns them on." in notes and not fake_web.asked
+    command = CliRunner().invoke(cli, ["search", "trees", "--kind", "paper"])
+    assert "No online source was searched" in command.stderr
+    command = CliRunner().invoke(cli, ["search", "trees", "--kind", "paper", "--source", "openml"])
+    assert "openml has no entries of the kind paper, but dataset." in command.stderr
     monkeypatch.setenv(web.SWITCH, "openalex")
     look_up(SUBJECT)
     assert fake_web.asked and all(one.startswith("/works?") for one in fake_web.asked)
@@ -149,7 +156,6 @@ def test_documents_are_found_and_follow_their_files(tmp_path: Path, monkeypatch:
     (folder / "churn.md").write_text("# Churn\n\nWe found that the last invoice leaks churn.\n\n# Other\n\nNothing.")
     cells = [{"cell_type": "markdown", "source": ["Churn is measured ", "in days."]}]
     (folder / "n.ipynb").write_text(json.dumps({"cells": cells}))
-    (folder / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
     (folder / "outside.md").symlink_to(Path(__file__))
 
     def found(text: str) -> list[str]:
@@ -186,12 +192,25 @@ def test_documents_are_found_by_meaning_where_a_model_embeds_them(
     assert found()[:2] == ["b.md", "a.md"] == found()[:2] and len(asked) == 3 + 2, "each passage is embedded once"
 
 
-def test_pdf_files_are_read_where_pypdf_is_installed(tmp_path: Path) -> None:
+def test_pdf_files_are_read_where_pypdf_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pypdf = pytest.importorskip("pypdf")
+    from pypdf.generic import DictionaryObject, NameObject, StreamObject
+
     writer = pypdf.PdfWriter()
-    writer.add_blank_page(width=72, height=72)
-    writer.write(tmp_path / "blank.pdf")
-    assert texts._text(tmp_path / "blank.pdf") == ""
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    fonts = DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})
+    named = DictionaryObject({NameObject("/F1"): writer._add_object(fonts)})
+    content = StreamObject()
+    content.set_data(b"BT /F1 12 Tf 9 9 Td (Attrition rises in May.) Tj ET")
+    page = writer.add_blank_page(width=200, height=72)
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): named})
+    page[NameObject("/Contents")] = writer._add_object(content)
+    writer.write(tmp_path / "a.pdf")
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 nothing")
+    assert [texts._text(tmp_path / f"{name}.pdf") for name in ("a", "broken")] == ["Attrition rises in May.", ""]
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(MachineError, match=r"'pypdf' is not installed"):
+        texts._text(tmp_path / "a.pdf")
 
 
 def test_an_archive_of_kaggle_is_kept_as_it_is(fake_web: FakeWeb, tmp_path: Path) -> None:

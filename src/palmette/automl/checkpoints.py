@@ -16,13 +16,12 @@ from palmette.knowledge.source import Record
 from palmette.knowledge.sources.hubs import HuggingFace
 
 TASKS = {
-    "text": "sentence-similarity",
-    "image": "image-feature-extraction",
-    "audio": "audio-classification",
-    "series": "time-series-forecasting",
+    "text": ("sentence-similarity", 128),
+    "image": ("image-feature-extraction", 197),
+    "audio": ("audio-classification", 500),
+    "series": ("time-series-forecasting", 64),
 }
-"""The hub's task of networks that encode a kind of column."""
-TOKENS = {"text": 128, "image": 197, "audio": 500, "series": 64}  # approximate tokens per row
+"""By kind of column: the hub's task of networks that encode it, and their approximate tokens per row."""
 OPERATIONS = 2e10  # approximate matrix operations per second and core
 EXAMINED = 10  # number of search results examined in detail
 
@@ -39,11 +38,11 @@ class Checkpoint(Model):
 
 def checkpoints(kind: str, rows: int, budget: float) -> list[Checkpoint]:
     """Finds networks for a kind of column; usable ones first, then by downloads."""
-    hub = HuggingFace()
-    listed = islice(hub.search(f"task:{TASKS[kind]}", "model"), EXAMINED)
+    hub, (task, tokens) = HuggingFace(), TASKS[kind]
+    listed = islice(hub.search(f"task:{task}", "model"), EXAMINED)
     made, cores = [], len(os.sched_getaffinity(0))
     for record in (hub.detail(one.id, "model") for one in listed):
-        seconds = 2 * (record.parameters or 0) * TOKENS[kind] * rows / (OPERATIONS * cores)
+        seconds = 2 * (record.parameters or 0) * tokens * rows / (OPERATIONS * cores)
         concerns = tuple(_concerns(record, kind, seconds, budget))
         made.append(Checkpoint(record=record, seconds=round(seconds, 1), concerns=concerns))
     return sorted(made, key=lambda one: (bool(one.concerns), -(one.record.downloads or 0)))

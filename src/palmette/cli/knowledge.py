@@ -12,12 +12,13 @@ from palmette.cli.screen import json_option, print_json, print_table, say
 from palmette.documents import read_text, write_text
 from palmette.errors import UserError
 from palmette.knowledge import memory as remembered
-from palmette.knowledge.source import Record, RecordKind
+from palmette.knowledge.source import OFF, Record, RecordKind, sources
 from palmette.knowledge.source import search as search_sources
 
 if TYPE_CHECKING:
     from palmette.automl.task_spec.spec import TaskSpec
 
+HEAD = ("place", "title", "licence", "size", "downloads")  # of a table of records
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
@@ -40,9 +41,11 @@ def search(words: tuple[str, ...], kind: RecordKind, named: tuple[str, ...], mos
         return
     rows = [_row(record) for result in results for record in result.records]
     if rows:
-        print_table(("place", "title", "licence", "size", "downloads"), rows)
+        print_table(HEAD, rows)
     for result in results:
         say(result.note)
+    if not (rows or named or any(one.online for one in sources(kind))):
+        say(OFF)
 
 
 def _row(one: Record) -> tuple[str, str, str, str, str]:
@@ -74,12 +77,8 @@ def checkpoints(kind: str, rows: int, budget: float, id: str | None, as_json: bo
     if as_json:
         print_json([one.model_dump(mode="json") for one in found])
         return
-    table = []
-    for one in found:
-        record, parameters = one.record, f"{(one.record.parameters or 0) / 1e6:.0f}M"
-        facts = (record.id, parameters, f"{record.megabytes or 0:g} MB", record.licence or "not stated")
-        table.append((*facts, record.downloads or "", f"{one.seconds:g} s", "; ".join(one.concerns)))
-    print_table(("network", "parameters", "size", "licence", "downloads", "encoding", "concerns"), table)
+    table = [(*_row(one.record)[1:], f"{one.seconds:g} s", "; ".join(one.concerns)) for one in found]
+    print_table(("network", *HEAD[2:], "encoding", "concerns"), table)
 
 
 @click.group()
@@ -137,7 +136,7 @@ def forget(run: str) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def export(file: Path) -> None:
     """Write all runs to a file of JSON lines."""
-    write_text(file, remembered.exported(_opened()))
+    write_text(file, "".join(f"{one.model_dump_json()}\n" for one in _opened().all()))
     click.echo(f"Wrote {file}.")
 
 

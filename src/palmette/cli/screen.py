@@ -59,7 +59,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     widths = [max(len(row[column]) for row in texts) for column in range(len(header) - 1)]
     for index, row in enumerate(texts if len(texts) > 1 else []):
         line = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        click.echo(click.style(line, dim=index == 0))
+        click.echo(click.style(line, dim=index == 0 or None))  # None: False writes a code, too
 
 
 def print_checks(measurements: Iterable[Measurement]) -> None:

@@ -16,7 +16,7 @@ from palmette.knowledge.source import Record, search
 from palmette.knowledge.sources.tables import words_of
 from palmette.knowledge.web import cache_folder
 
-ENOUGH = 0.5  # share of the words of a request that a set must match to be chosen by rule
+ENOUGH = 0.5  # share of the words of a request; a set must match more of them to be chosen by rule
 LEAST_ROWS, MOST_ROWS = 50, 2_000_000
 """Between which a set is neither too small to learn from nor too large for this machine."""
 
@@ -73,7 +73,7 @@ def _concerns(one: Record, problem: str, target: str) -> Iterator[str]:
 
 def chosen(found: Iterable[DatasetCandidate]) -> DatasetCandidate | None:
     """The first candidate that fits and that nothing speaks against."""
-    return next((one for one in found if one.fit >= ENOUGH and not one.concerns), None)
+    return next((one for one in found if one.fit > ENOUGH and not one.concerns), None)
 
 
 class FetchedDataset(Model):
@@ -117,6 +117,8 @@ def fetched(place: str) -> FetchedDataset:
         return known
     client = create("knowledge_source", source)
     record = client.detail(id.strip(), "dataset")
+    if record.id != id.strip():  # it was named otherwise than by its id
+        return fetched(record.place)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     client.fetch(record, folder)

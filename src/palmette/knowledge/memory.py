@@ -282,11 +282,6 @@ def remedies(code: str, mended: Iterable[MendedFailure]) -> list[Remedy]:
     return [Remedy(actor=one[0], fault=one[1], fix=one[2]) for one, _ in found.most_common(MOST_MENDED)]
 
 
-def exported(memory: Memory) -> str:
-    """All runs as JSON lines."""
-    return "".join(f"{one.model_dump_json()}\n" for one in memory.all())
-
-
 def imported(memory: Memory, text: str, file: str) -> int:
     """Adds runs of JSON lines; UserError for a line that is none."""
     runs = []

@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -13,10 +13,11 @@ from pydantic import Field
 from palmette.documents import Model
 from palmette.engine.registry import create, names
 from palmette.errors import PalmetteError, UserError, did_you_mean
-from palmette.knowledge.web import SWITCH, Params, WebResponse, get, is_on
+from palmette.knowledge.web import NONE, SWITCH, Params, WebResponse, get, is_on
 from palmette.llm.text import visible
 
 RecordKind = Literal["paper", "page", "document", "notebook", "model", "dataset"]
+OFF = f"No online source was searched: {SWITCH} turns them on."
 READ: tuple[RecordKind, ...] = ("paper", "page", "document", "notebook")  # kinds whose text may hold an insight
 LONGEST = 4000  # characters of a text that are taken from a source
 DATASET_FILES = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".json", ".xlsx", ".zip", ".gz")
@@ -97,10 +98,10 @@ class Source:
         """With the key, where the environment has one."""
         return {}
 
-    def get(self, path: str, params: Params | None = None) -> WebResponse:
+    def get(self, path: str, params: Params = NONE) -> WebResponse:
         return get(self.name, path if "://" in path else f"{self.url}/{path}", params, self.headers)
 
-    def json(self, path: str, params: Params | None = None) -> Any:
+    def json(self, path: str, params: Params = NONE) -> Any:
         return self.get(path, params).json(self.name)
 
     def record(self, kind: RecordKind, id: object, title: object, **fields: Any) -> Record:
@@ -166,6 +167,15 @@ def dicts(value: object, *path: str) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+def paged(ask: Callable[[int], list[dict[str, Any]]], size: int) -> Iterator[dict[str, Any]]:
+    """The objects of pages, numbered from 0, up to the first one that is not full; asked for when they are needed."""
+    for page in count():
+        found = ask(page)
+        yield from found
+        if len(found) < size:
+            return
+
+
 def sources(kind: RecordKind | None = None, named: Iterable[str] = ()) -> list[Source]:
     """The registered sources of a kind that are on, or those that are named.
 
@@ -178,8 +188,9 @@ def sources(kind: RecordKind | None = None, named: Iterable[str] = ()) -> list[S
             remedy = f"Sources are {', '.join(known)}."
             raise UserError(f"There is no source {name!r}.{did_you_mean(name, known)}", remedy, code="unknown-source")
     made: list[Source] = [create("knowledge_source", name) for name in named or known]
-    usable = [one for one in made if named or not one.online or is_on(one.name)]
-    return [one for one in usable if kind is None or kind in one.kinds]
+    if named:
+        return made
+    return [one for one in made if kind in (None, *one.kinds) and (not one.online or is_on(one.name))]
 
 
 class SearchResult(Model):
@@ -198,10 +209,12 @@ def search(text: str, kind: RecordKind, most: int = 5, named: Iterable[str] = ()
 
 
 def _searched(source: Source, text: str, kind: RecordKind, most: int) -> SearchResult:
+    if kind not in source.kinds:
+        return SearchResult(note=f"{source.name} has no entries of the kind {kind}, but {', '.join(source.kinds)}.")
     try:
         found = tuple(islice(source.search(text, kind), most))
     except PalmetteError as error:
-        return SearchResult(note=error.message)
+        return SearchResult(note=" ".join(filter(None, (error.message, error.remedy))))
     entries = "entry" if len(found) == 1 else "entries"
     return SearchResult(note=f"{source.name}: {len(found)} {entries} ({kind}) for {text!r}.", records=found)
 
@@ -245,11 +258,8 @@ class LookupResult(Model):
 
 def papers_and_pages(subject: Subject) -> tuple[LookupResult, ...]:
     """Insights in papers, pages and documents; each is a sentence of the text as it stands."""
-    found = [(kind, one) for kind in READ for one in search(subject.query, kind)]
-    if not any(one.online for one in sources()):
-        off = LookupResult(note=f"Online sources were not searched: {SWITCH} is not set.")
-        return (off, *(_findings(one) for _, one in found))
-    return tuple(_findings(one) for _, one in found)
+    found = tuple(_findings(one) for kind in READ for one in search(subject.query, kind))
+    return found if any(one.online for one in sources()) else (LookupResult(note=OFF), *found)
 
 
 def _findings(result: SearchResult) -> LookupResult:

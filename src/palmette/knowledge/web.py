@@ -1,6 +1,6 @@
 """Requests to online sources: bounded in time and bytes, cached on disk, repeated for a busy server, off by default.
 
-Only the trusted process makes them. Secrets go into headers, and into no message, address or cache key.
+Only the trusted process makes them. Secrets go into no message and no cache key.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -25,6 +26,8 @@ FRESH = 7 * 86400.0
 """Seconds for which a cached answer is used. An older one is used only when the server cannot be reached."""
 BUSY = (429, 500, 502, 503, 504)
 Params = Mapping[str, str | int]
+Headers = Mapping[str, str]
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class WebResponse(NamedTuple):
@@ -59,19 +62,19 @@ def unusable(source: str, why: str, remedy: str = "Try again later, or name what
     return MachineError(f"The source {source!r} could not be used: {why}.", remedy, code="source-unusable")
 
 
-def get(source: str, url: str, params: Params | None = None, headers: Mapping[str, str] | None = None) -> WebResponse:
-    """The answer to a GET request.
+def get(source: str, url: str, params: Params = NONE, headers: Headers = NONE, key: Params = NONE) -> WebResponse:
+    """The answer to a GET request; `key` has parameters that are secret.
 
     Raises:
         UserError: the source asks for a key (`source-key`), or has no such entry (`no-such-record`).
         MachineError: it cannot be reached, is busy, or answers too slowly or at too great a length.
     """
-    address = f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(params)}" if params else url
+    address = _address(url, params)
     cached = cache_folder("knowledge") / hashlib.sha256(address.encode()).hexdigest()
     if (known := _cached(cached)) and time.time() - cached.stat().st_mtime < FRESH:
         return known
     try:
-        found = _asked(source, "GET", address, headers=dict(headers or {}))
+        found = _asked(source, "GET", _address(address, key), headers=dict(headers))
     except MachineError:
         if known:
             return known
@@ -80,20 +83,24 @@ def get(source: str, url: str, params: Params | None = None, headers: Mapping[st
     return found
 
 
-def post(source: str, url: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> WebResponse:
+def _address(url: str, params: Params) -> str:
+    return f"{url}{'&' if urlsplit(url).query else '?'}{urlencode(params)}" if params else url
+
+
+def post(source: str, url: str, body: Mapping[str, Any], headers: Headers) -> WebResponse:
     """The answer to a POST request with a JSON body; not cached. Raises as `get`."""
     return _asked(source, "POST", url, json=dict(body), headers=dict(headers))
 
 
-def download(source: str, url: str, path: Path, most: int, headers: Mapping[str, str] | None = None) -> str:
-    """Writes a file of at most `most` bytes; returns its SHA-256. Raises as `get`."""
+def download(source: str, url: str, path: Path, most: int, headers: Headers = NONE) -> None:
+    """Writes a file of at most `most` bytes. Raises as `get`."""
     import httpx
 
-    digest, size, part = hashlib.sha256(), 0, path.with_name(f".{path.name}.{os.getpid()}")
+    size, part = 0, path.with_name(f".{path.name}.{os.getpid()}")
     end = time.monotonic() + SECONDS * 60
     try:
         with (
-            httpx.stream("GET", url, timeout=SECONDS, follow_redirects=True, headers=dict(headers or {})) as answer,
+            httpx.stream("GET", url, timeout=SECONDS, follow_redirects=True, headers=dict(headers)) as answer,
             part.open("wb") as file,
         ):
             _require_success(source, answer.status_code, urlsplit(url).hostname or url)
@@ -102,14 +109,12 @@ def download(source: str, url: str, path: Path, most: int, headers: Mapping[str,
                 if size > most or time.monotonic() > end:
                     why = f"{url!r} has more than {most >> 20} MiB" if size > most else f"{url!r} arrives too slowly"
                     raise unusable(source, why)
-                digest.update(block)
                 file.write(block)
         part.replace(path)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise unusable(source, f"{url!r} gave {type(error).__name__}") from error
     finally:
         part.unlink(missing_ok=True)
-    return digest.hexdigest()
 
 
 def _asked(source: str, method: str, address: str, **request: Any) -> WebResponse:

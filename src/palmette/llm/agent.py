@@ -18,7 +18,7 @@ from palmette.errors import DeveloperError
 from palmette.llm import answers
 from palmette.llm.answerer import OFFLINE, Answerer, AnswerError, Models
 from palmette.llm.answers import Answer, describe
-from palmette.llm.context import Section, clipped, fenced, pack, without
+from palmette.llm.context import Section, abridged, clipped, fenced, pack, without
 from palmette.llm.messages import Message, Prompt
 from palmette.llm.text import estimate_tokens
 
@@ -275,5 +275,4 @@ def _described(violations: Iterable[Violation]) -> Iterator[str]:
         yield f"- [{violation.code}] {violation.message}{subject}"
         evidence = violation.evidence.strip()
         if evidence and number < EVIDENCED:
-            long = len(evidence) > EVIDENCE
-            yield f"{evidence[: EVIDENCE // 3]}\n[...]\n{evidence[-2 * EVIDENCE // 3 :]}" if long else evidence
+            yield abridged(evidence, EVIDENCE)

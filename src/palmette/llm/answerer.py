@@ -113,8 +113,6 @@ class Answerer:
             price = provider.price(reply.input_tokens, reply.output_tokens)
             safe = reply.model_copy(update={"text": self.hide(reply.text)})
             return Paid(safe.model_dump(mode="json"), reply.spend(price), reply.by_person)
-        if len(errors) == 1:
-            raise errors[0]
         message = " ".join(error.message for error in errors)
         raise ModelError(message, errors[0].remedy, code=errors[0].code) from errors[-1]
 

@@ -4,7 +4,8 @@ Every section is quoted in a fence longer than any inside it, so that its conten
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from palmette.documents import Model
 from palmette.llm.answerer import AnswerError
@@ -65,29 +66,23 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{body}\n{fence}"
 
 
-def _fitting(items: Iterable[str], room: int) -> list[str]:
+def _fitting(items: Sequence[str], room: int) -> list[str]:
     """The items that fit, in order; the first one that does not is cut at a line, and the rest is left out."""
-    chosen: list[str] = []
-    for item in items:
-        size = estimate_tokens(item)
-        if size > room:
-            if room >= WORTH_CUTTING and (start := _start(item, room)):
-                chosen.append(start)
-            break
-        chosen.append(item)
-        room -= size
+    chosen = _first(items, room)
+    room -= sum(map(estimate_tokens, chosen))
+    if len(chosen) < len(items) and room >= WORTH_CUTTING and (start := _start(items[len(chosen)], room)):
+        chosen.append(start)
     return chosen
 
 
 def _start(text: str, room: int) -> str:
     """The first lines of a text that fit."""
-    lines: list[str] = []
-    for line in text.splitlines(keepends=True):
-        room -= estimate_tokens(line)
-        if room < 0:
-            break
-        lines.append(line)
-    return "".join(lines)
+    return "".join(_first(text.splitlines(keepends=True), room))
+
+
+def _first(parts: Sequence[str], room: int) -> list[str]:
+    sizes = accumulate(map(estimate_tokens, parts))
+    return [part for part, size in zip(parts, sizes, strict=True) if size <= room]
 
 
 def _shown(one: Section, chosen: list[str], left_out: int) -> str:
@@ -103,6 +98,11 @@ def clipped(text: str, tokens: int) -> str:
     if left_out <= 0:
         return text
     return f"{fenced(_start(text, tokens))}\n(about {left_out} tokens more were left out for room)"
+
+
+def abridged(text: str, most: int) -> str:
+    """The start and the end of a text of more than `most` characters; the cause of an error is at its end."""
+    return text if len(text) <= most else f"{text[: most // 3]}\n[...]\n{text[-2 * most // 3 :]}"
 
 
 def without(text: str, replaced: Mapping[str, str]) -> str:

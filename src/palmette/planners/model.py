@@ -20,6 +20,7 @@ from palmette.engine.events import ActorFailed
 from palmette.errors import UserError
 from palmette.llm import NEEDED, Answer, AnswerError, Models, Prompt, Section, section
 from palmette.llm.agent import fill, load_prompt
+from palmette.llm.context import abridged
 from palmette.llm.opening import PLANNER
 from palmette.planners.offline import OfflinePlanner
 
@@ -138,7 +139,8 @@ def _errors(situation: Situation) -> Iterator[str]:
         about = f" (about {violation.subject})" if violation.subject else ""
         lines = [f"Error {number}: {name} [{violation.code}] {violation.message}{about}"]
         is_shown = codes[: number - 1].count(violation.code) < EVIDENCED
-        lines += [_cut(violation.evidence)] if is_shown and violation.evidence.strip() else []
+        evidence = violation.evidence.strip()
+        lines += [abridged(evidence, EVIDENCE)] if is_shown and evidence else []
         for suspect in (*situation.wiring.lineage[name], name):
             if advice := situation.implicated(suspect, violation):
                 lines.append(f"may be due to {suspect}: {advice.replace(violation.message, '(this)')}")
@@ -202,14 +204,6 @@ def _file(path: str, text: str) -> str:
     shown = [f"  {line[:WIDTH]}" for line in lines[:LINES]]
     more = [f"  ({len(lines) - LINES} lines more)"] if len(lines) > LINES else []
     return "\n".join([f"{path}, {len(lines)} lines, {len(text)} characters:", *shown, *more])
-
-
-def _cut(evidence: str) -> str:
-    """The start and the end of a long text; the cause of an error is at its end."""
-    evidence = evidence.strip()
-    if len(evidence) <= EVIDENCE:
-        return evidence
-    return f"{evidence[: EVIDENCE // 3]}\n[...]\n{evidence[-2 * EVIDENCE // 3 :]}"
 
 
 class PlannerAnswer(Answer):

@@ -213,7 +213,7 @@ def test_a_model_chooses_insights_that_a_source_gave(
 def test_a_source_that_was_not_searched_is_named(deals: Given) -> None:
     asked = known(deals, KnowledgeRetriever)
     output = made(KnowledgeRetriever, asked)
-    assert output.insights and output.sources[2].startswith("Online sources were not searched")
+    assert output.insights and output.sources[2].startswith("No online source was searched")
 
 
 def test_what_the_request_says_is_quoted(deals: Given) -> None:

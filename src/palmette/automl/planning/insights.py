@@ -76,7 +76,7 @@ def _trainable(
         return None
     try:
         strategy = Strategy.model_validate(dict(one.strategy))
-        candidate = Candidate(
+        return Candidate(
             name=f"{one.learner}-recalled",
             learner=one.learner,
             encoders=dict(one.encoders),  # type: ignore[arg-type]  # validated by the model
@@ -86,7 +86,6 @@ def _trainable(
         )
     except ValidationError:
         return None
-    return candidate
 
 
 def informed(strategies: Sequence[PlanStrategy], knowledge: Knowledge) -> list[PlanStrategy]:

@@ -66,10 +66,9 @@ class Pair(Model):
 
     def chat(self) -> dict[str, Any]:
         """As a line of chat JSONL."""
-        turns = [(one.speaker, one.text) for one in self.prompt.messages]
+        asked = [{"role": one.speaker, "content": one.text} for one in self.prompt.messages]
         answer = self.answer.model_dump_json(exclude_defaults=True, indent=1)
-        turns.append(("assistant", f"```json\n{answer}\n```"))
-        return {"messages": [{"role": role, "content": text} for role, text in turns]}
+        return {"messages": [*asked, {"role": "assistant", "content": f"```json\n{answer}\n```"}]}
 
 
 @cache
@@ -154,13 +153,9 @@ def task_fields(task: TaskSpec) -> set[tuple[str, str]]:
         "metric": [task.metric],
         "clusters": [task.clusters.count or ""],
         "horizon": [task.forecast.horizon],
-        "exclude": task.exclude,
-        "known_after": task.known_after,
-        "constraints": task.constraints,
-        "learners": task.learners,
-        "prefer": task.prefer,
         "budget": [f"{task.budget:g}"] if "budget" in task.sources else [],
     }
+    listed |= {name: getattr(task, name) for name in ("exclude", "known_after", "constraints", "learners", "prefer")}
     return {(name, str(one)) for name, values in listed.items() for one in values if str(one)}
 
 

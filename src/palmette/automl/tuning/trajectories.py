@@ -57,13 +57,9 @@ def _answers(folder: Path) -> Iterator[tuple[str, list[dict[str, str]], str, boo
 
 
 def _chat(request: Any) -> list[dict[str, str]]:
-    """The messages of a request, wherever in it the prompt stands."""
-    if isinstance(request, dict):
-        messages = request.get("messages")
-        if isinstance(messages, list):
-            return [{"role": str(one["speaker"]), "content": scrubbed(str(one["text"]))} for one in messages]
-        return next((found for one in request.values() if (found := _chat(one))), [])
-    return []
+    """The messages of a request; none where a person was asked."""
+    messages = request.get("messages", ()) if isinstance(request, dict) else ()
+    return [{"role": str(one["speaker"]), "content": scrubbed(str(one["text"]))} for one in messages]
 
 
 def write(folders: Iterable[Path], folder: Path) -> tuple[int, int]:

@@ -3,14 +3,13 @@
 import base64
 import os
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from palmette.errors import UserError
-from palmette.knowledge.source import DATASET_FILES, Record, RecordKind, Source, dicts, file_name, number
-from palmette.knowledge.web import download
+from palmette.knowledge.source import DATASET_FILES, Record, RecordKind, Source, dicts, file_name, number, paged
+from palmette.knowledge.web import Params, download
 
 MOST_BYTES = 2 * 2**30  # of one file
 WEIGHTS = (".safetensors", ".onnx")
@@ -36,16 +35,11 @@ class HuggingFace(Source):
             papers = (one.get("paper", one) for one in dicts(self.json("api/papers/search", {"q": text})))
             yield from (self._paper(one) for one in papers if isinstance(one, dict) and one.get("title"))
             return
-        words = text.split()
-        task = next((word.removeprefix("task:") for word in words if word.startswith("task:")), "")
-        params: dict[str, str | int] = {
-            "search": " ".join(word for word in words if not word.startswith("task:")),
-            "sort": "downloads",
-            "direction": -1,
-            "limit": 20,
-            "full": "true",
-        }
-        page = self.get(f"api/{kind}s", params | ({"filter": task} if task else {}))
+        tasks, words = list[str](), list[str]()
+        for word in text.split():
+            (tasks if word.startswith("task:") else words).append(word.removeprefix("task:"))
+        params: Params = {"search": " ".join(words), "sort": "downloads", "direction": -1, "limit": 20, "full": "true"}
+        page = self.get(f"api/{kind}s", {**params, "filter": tasks[0]} if tasks else params)
         while True:
             listed = dicts(page.json(self.name))
             yield from (self._repository(one, kind) for one in listed if one.get("id"))
@@ -55,13 +49,9 @@ class HuggingFace(Source):
 
     def _paper(self, one: dict[str, Any]) -> Record:
         authors = [each.get("name") for each in dicts(one, "authors")]
-        return self.record(
-            *("paper", one.get("id"), one["title"]),
-            text=one.get("summary"),
-            url=f"{self.address}/papers/{one.get('id')}",
-            authors=authors,
-            year=number(str(one.get("publishedAt", ""))[:4]),
-        )
+        year = number(str(one.get("publishedAt", ""))[:4])
+        id, text, url = one.get("id"), one.get("summary"), f"{self.address}/papers/{one.get('id')}"
+        return self.record("paper", id, one["title"], text=text, url=url, authors=authors, year=year)
 
     def _repository(self, one: dict[str, Any], kind: RecordKind) -> Record:
         tags = [str(tag) for tag in one.get("tags") or ()]
@@ -144,12 +134,11 @@ class Kaggle(Source):
         return {"authorization": f"Bearer {token}" if token else f"Basic {basic}"} if token or basic else {}
 
     def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
-        for page in count(1):
-            listed = self.json(f"{'datasets' if kind == 'dataset' else 'kernels'}/list", {"search": text, "page": page})
-            found = dicts(listed)
-            yield from (self._entry(one, kind) for one in found if one.get("ref"))
-            if len(found) < self.page:
-                return
+        def ask(page: int) -> list[dict[str, Any]]:
+            listed = "datasets/list" if kind == "dataset" else "kernels/list"
+            return dicts(self.json(listed, {"search": text, "page": page + 1}))
+
+        yield from (self._entry(one, kind) for one in paged(ask, self.page) if one.get("ref"))
 
     def _entry(self, one: dict[str, Any], kind: RecordKind) -> Record:
         size, place = number(one.get("totalBytes")), "datasets" if kind == "dataset" else "code"
@@ -163,6 +152,11 @@ class Kaggle(Source):
             megabytes=None if size is None else round(size / 2**20, 2),
             downloads=number(one.get("downloadCount") or one.get("totalVotes")),
         )
+
+    def detail(self, id: str, kind: RecordKind) -> Record:
+        if kind == "notebook":
+            return super().detail(id, kind)
+        return self._entry({**self.json(f"datasets/view/{quote(id)}"), "ref": id}, kind)
 
     def fetch(self, record: Record, folder: Path) -> None:
         if record.kind == "notebook":

@@ -8,10 +8,11 @@ from itertools import count
 from typing import Any
 from xml.etree import ElementTree
 
-from palmette.knowledge.source import Record, RecordKind, Source, dicts, number
-from palmette.knowledge.web import unusable
+from palmette.knowledge.source import Record, RecordKind, Source, dicts, number, paged
+from palmette.knowledge.web import NONE, Params, WebResponse, get, unusable
 
 ATOM = "{http://www.w3.org/2005/Atom}"
+PARTS = ("id", "title", "summary", "published")  # of an entry
 STOP = frozenset(("a an and are at by data find for from in is of on or predict set that the to which with").split())  # noqa: SIM905 - a list of words
 """Words that say nothing about what is looked for."""
 
@@ -33,12 +34,7 @@ class Arxiv(Source):
         for start in count(0, self.page):
             if start:
                 time.sleep(self.pause)
-            params: dict[str, str | int] = {
-                "search_query": query,
-                "start": start,
-                "max_results": self.page,
-                "sortBy": "relevance",
-            }
+            params: Params = {"search_query": query, "start": start, "max_results": self.page, "sortBy": "relevance"}
             found = list(self._entries(self.get("query", params).body))
             yield from found
             if len(found) < self.page:
@@ -54,18 +50,11 @@ class Arxiv(Source):
         if feed.tag != f"{ATOM}feed":
             raise unusable(self.name, "the answer is not an Atom feed")
         for one in feed.iterfind(f"{ATOM}entry"):
-            id, title, summary, date = (
-                one.findtext(f"{ATOM}{name}") or "" for name in ("id", "title", "summary", "published")
-            )
-            if "/abs/" in id and title and summary:
+            url, title, summary, date = (one.findtext(f"{ATOM}{name}") or "" for name in PARTS)
+            if "/abs/" in url and title and summary:
                 authors = [each.findtext(f"{ATOM}name") for each in one.iterfind(f"{ATOM}author")]
-                yield self.record(
-                    *("paper", id.partition("/abs/")[2], title),
-                    text=summary,
-                    url=id,
-                    authors=authors,
-                    year=number(date[:4]),
-                )
+                id, year = url.partition("/abs/")[2], number(date[:4])
+                yield self.record("paper", id, title, text=summary, url=url, authors=authors, year=year)
 
 
 class OpenAlex(Source):
@@ -76,28 +65,23 @@ class OpenAlex(Source):
     address = "https://api.openalex.org"
     page = 25
 
-    @property
-    def headers(self) -> dict[str, str]:
+    def get(self, path: str, params: Params = NONE) -> WebResponse:
+        """With the key as a parameter: the protocol has no header for it."""
         key = os.environ.get("OPENALEX_API_KEY")
-        return {"authorization": f"Bearer {key}"} if key else {}
+        return get(self.name, f"{self.url}/{path}", params, key={"api_key": key} if key else NONE)
 
     def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
-        for page in count(1):
-            found = dicts(self.json("works", {"search": text, "per_page": self.page, "page": page}), "results")
-            yield from (self._work(one) for one in found if one.get("display_name"))
-            if len(found) < self.page:
-                return
+        def ask(page: int) -> list[dict[str, Any]]:
+            return dicts(self.json("works", {"search": text, "per_page": self.page, "page": page + 1}), "results")
+
+        yield from (self._work(one) for one in paged(ask, self.page) if one.get("display_name"))
 
     def _work(self, one: dict[str, Any]) -> Record:
         index = one.get("abstract_inverted_index")
         words = index.items() if isinstance(index, dict) else ()
         places = [(place, word) for word, all_places in words for place in all_places]
         authors = [each.get("author", {}).get("display_name") for each in dicts(one, "authorships")]
-        return self.record(
-            *("paper", str(one.get("id", "")).rpartition("/")[2], one["display_name"]),
-            text=" ".join(word for _, word in sorted(places)),
-            url=str(one.get("doi") or one.get("id") or ""),
-            authors=authors,
-            year=number(one.get("publication_year")),
-            downloads=number(one.get("cited_by_count")),
-        )
+        id, text = str(one.get("id", "")).rpartition("/")[2], " ".join(word for _, word in sorted(places))
+        facts = {"year": number(one.get("publication_year")), "downloads": number(one.get("cited_by_count"))}
+        url = str(one.get("doi") or one.get("id") or "")
+        return self.record("paper", id, one["display_name"], text=text, url=url, authors=authors, **facts)

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
 from palmette.documents import Model, read_document
 from palmette.errors import UserError, did_you_mean
-from palmette.knowledge.source import Record, RecordKind, Source, dicts, file_name, number
+from palmette.knowledge.source import Record, RecordKind, Source, dicts, file_name, number, paged
 from palmette.knowledge.sources.papers import STOP
 from palmette.knowledge.web import download, unusable
 
@@ -28,11 +27,24 @@ def words_of(text: str) -> set[str]:
     return {word[:-1] if word.endswith("s") and len(word) > 3 else word for word in found if word not in STOP}
 
 
-class OpenML(Source):
+class _Listed(Source):
+    """Sets of a list that names a file of each."""
+
+    kinds = ("dataset",)
+    ending: ClassVar[str]
+
+    def fetch(self, record: Record, folder: Path) -> None:
+        if not record.files:
+            message = f"{record.place!r} has no file {self.ending}."
+            raise UserError(message, "Choose another set, or download it yourself.", code="unsafe-format")
+        download(self.name, record.files[0], folder / file_name(record, self.ending), MOST_BYTES)
+
+
+class OpenML(_Listed):
     """https://www.openml.org/apis: lists by offset, 412 at their end. Names are matched here."""
 
     name = "openml"
-    kinds = ("dataset",)
+    ending = ".parquet"
     address = "https://www.openml.org/api/v1/json"
     page = 1000
 
@@ -43,17 +55,15 @@ class OpenML(Source):
             yield self.detail(id, kind)
 
     def _listed(self) -> Iterator[dict[str, Any]]:
-        for start in count(0, self.page):
-            try:
-                answer = self.json(f"data/list/status/active/limit/{self.page}/offset/{start}")
-            except UserError as error:
-                if error.code == "no-such-record":
-                    return
+        def ask(page: int) -> list[dict[str, Any]]:
+            listed = f"data/list/status/active/limit/{self.page}/offset/{page * self.page}"
+            return dicts(self.json(listed), "data", "dataset")
+
+        try:
+            yield from paged(ask, self.page)
+        except UserError as error:
+            if error.code != "no-such-record":
                 raise
-            found = dicts(answer, "data", "dataset")
-            yield from found
-            if len(found) < self.page:
-                return
 
     def detail(self, id: str, kind: RecordKind) -> Record:
         """By number, or by name: then the first active version."""
@@ -77,18 +87,12 @@ class OpenML(Source):
             files=tuple(str(one[key]) for key in ("parquet_url",) if one.get(key)),
         )
 
-    def fetch(self, record: Record, folder: Path) -> None:
-        if not record.files:
-            message = f"{record.place!r} has no Parquet file."
-            raise UserError(message, "Choose another set, or download its ARFF file.", code="unsafe-format")
-        download(self.name, record.files[0], folder / file_name(record, ".parquet"), MOST_BYTES)
 
-
-class UCI(Source):
+class UCI(_Listed):
     """https://archive.ics.uci.edu: a list by words, and a description with the address of a CSV file."""
 
     name = "uci"
-    kinds = ("dataset",)
+    ending = ".csv"
     address = "https://archive.ics.uci.edu/api"
 
     def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
@@ -115,11 +119,6 @@ class UCI(Source):
             features=number(one.get("num_features")),
             files=(str(one["data_url"]),) if one.get("data_url") else (),
         )
-
-    def fetch(self, record: Record, folder: Path) -> None:
-        if not record.files:
-            raise UserError(f"{record.place!r} has no CSV file.", "Choose another set.", code="unsafe-format")
-        download(self.name, record.files[0], folder / file_name(record, ".csv"), MOST_BYTES)
 
 
 class BundledSet(Model):

@@ -9,67 +9,47 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import count
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from palmette.errors import UserError, missing_extra
-from palmette.knowledge.source import Record, RecordKind, Source, dicts
+from palmette.knowledge.source import Record, RecordKind, Source, dicts, paged
 from palmette.knowledge.web import cache_folder, get, post, unusable
 
 TAG = re.compile(r"<[^>]{1,80}>")
 
 
-class _Provider(NamedTuple):
-    variable: str  # of the environment: the address of a SearXNG server, or the key of the others
-    address: str
-    results: tuple[str, ...]  # keys that lead to the list of results
-    text: str  # key of the passage
-
-
-PROVIDERS = {
-    "searxng": _Provider("SEARXNG_URL", "", ("results",), "content"),
-    "brave": _Provider("BRAVE_API_KEY", "https://api.search.brave.com", ("web", "results"), "description"),
-    "tavily": _Provider("TAVILY_API_KEY", "https://api.tavily.com", ("results",), "content"),
-}
-"""The first one whose variable is set is used."""
-
-
 class WebSearch(Source):
-    """Pages by SearXNG (JSON), Brave or Tavily."""
+    """Pages by SearXNG (JSON), Brave or Tavily: the first one whose variable is set."""
 
     name = "web"
     kinds = ("page",)
     page = 10
 
     def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
-        chosen = next((name for name, one in PROVIDERS.items() if os.environ.get(one.variable)), "")
-        if not chosen:
-            variables = ", ".join(one.variable for one in PROVIDERS.values())
-            raise UserError("No web search is configured.", f"Set one of {variables}.", code="source-key")
-        provider = PROVIDERS[chosen]
-        for page in count():
-            found = dicts(self._answer(chosen, text, page), *provider.results)
-            for one in found:
-                if one.get("url") and one.get("title"):
-                    passage = TAG.sub("", str(one.get(provider.text) or ""))
-                    yield self.record("page", one["url"], one["title"], text=passage, url=str(one["url"]))
-            if len(found) < self.page or chosen == "tavily":
-                return
+        for one in paged(lambda page: self._page(text, page), self.page):
+            if one.get("url") and one.get("title"):
+                passage = TAG.sub("", str(one.get("content") or one.get("description") or ""))
+                yield self.record("page", one["url"], one["title"], text=passage, url=str(one["url"]))
 
-    def _answer(self, chosen: str, text: str, page: int) -> Any:
-        provider = PROVIDERS[chosen]
-        value = os.environ[provider.variable]
-        address = (value if chosen == "searxng" else self.url or provider.address).rstrip("/")
-        if chosen == "searxng":
-            params: dict[str, str | int] = {"q": text, "format": "json", "pageno": page + 1}
-            return get(self.name, f"{address}/search", params).json(self.name)
-        if chosen == "brave":
+    def _page(self, text: str, page: int) -> list[dict[str, Any]]:
+        params: dict[str, str | int]
+        if server := os.environ.get("SEARXNG_URL"):
+            params = {"q": text, "format": "json", "pageno": page + 1}
+            return dicts(get(self.name, f"{server.rstrip('/')}/search", params).json(self.name), "results")
+        if key := os.environ.get("BRAVE_API_KEY"):
+            address = self.url or "https://api.search.brave.com"
             params = {"q": text, "count": self.page, "offset": page}
-            key = {"x-subscription-token": value}
-            return get(self.name, f"{address}/res/v1/web/search", params, key).json(self.name)
-        body = {"query": text, "max_results": self.page}
-        return post(self.name, f"{address}/search", body, {"authorization": f"Bearer {value}"}).json(self.name)
+            found = get(self.name, f"{address}/res/v1/web/search", params, {"x-subscription-token": key})
+            return dicts(found.json(self.name), "web", "results")
+        if key := os.environ.get("TAVILY_API_KEY"):
+            address, body = self.url or "https://api.tavily.com", {"query": text, "max_results": self.page}
+            if page:
+                return []  # there is one only
+            found = post(self.name, f"{address}/search", body, {"authorization": f"Bearer {key}"})
+            return dicts(found.json(self.name), "results")
+        remedy = "Set SEARXNG_URL, BRAVE_API_KEY or TAVILY_API_KEY."
+        raise UserError("No web search is configured.", remedy, code="source-key")
 
     def cite(self, record: Record) -> str:
         return f"{record.title} ({record.url})"
@@ -140,7 +120,7 @@ def _update(base: sqlite3.Connection, folder: Path) -> None:
 
 
 def _text(path: Path) -> str:
-    """The text of a document; empty where it cannot be read."""
+    """The text of a document; empty where it is damaged or too large."""
     if path.stat().st_size > MOST_BYTES:
         return ""
     try:
@@ -151,6 +131,8 @@ def _text(path: Path) -> str:
         text = path.read_text("utf-8", errors="replace")
         if path.suffix.lower() == ".ipynb":
             return "\n\n".join("".join(cell.get("source", "")) for cell in dicts(json.loads(text), "cells"))
+    except ImportError as error:
+        raise missing_extra(error, "documents") or error from error
     except Exception:  # noqa: BLE001 - a library for PDF raises whatever it likes on damaged files
         return ""
     return text
