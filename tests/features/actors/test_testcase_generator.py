@@ -170,6 +170,21 @@ def test_a_derived_condition_over_what_is_looked_up_is_told_apart(user_offers: C
     assert wrong | {"discount: eq became neq"} <= suite.detected(suite.cases())
 
 
+def test_a_feature_is_told_from_the_same_one_of_another_window(user_offers: Callable[..., View]) -> None:
+    """Also where a feature that is derived from it shows every other mistake."""
+    count = {"function": "count", "source": "redemptions"}
+    view = user_offers(features=[
+        {"name": "redemptions_30d", "dtype": "bigint", "default": 0, "aggregate": {**count, "window": "30d"}},
+        {"name": "redemptions_90d", "dtype": "bigint", "default": 0, "aggregate": {**count, "window": "90d"}},
+        {"name": "redemptions", "dtype": "bigint", "internal": True, "default": 0, "aggregate": count},
+        {"name": "recent_share", "dtype": "double", "derive": "redemptions_90d / redemptions"},
+    ])  # fmt: skip
+    suite = CaseSelector(view)
+    mixed_up = {one.what for one in suite.deviants if ": it is " in one.what}
+    assert "redemptions_90d: it is redemptions_30d" in mixed_up
+    assert mixed_up <= suite.detected(suite.cases())
+
+
 def test_a_deviation_of_a_feature_moves_no_rows() -> None:
     """Or rows that are there by mistake would hide that no case shows another value."""
     suite = ACTOR.suite()

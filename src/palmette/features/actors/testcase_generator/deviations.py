@@ -179,11 +179,30 @@ def _features(view: View) -> Iterator[DeviatingView]:
                 is_boundary=what.startswith(WINDOW),
                 is_listed=not what.startswith(COLUMN),
             )
+        own = narrowed(view, (feature.name,))
+        for other in _siblings(view, feature):
+            mixed_up = _with(own, replace(other, name=feature.name, internal=feature.internal))
+            what = f"{feature.name}: it is {other.name}"
+            yield DeviatingView(what, (feature.name,), mixed_up, moves_rows=False, is_listed=False)
         if isinstance(feature.computation, fsc.Aggregate) and feature.computation.function == "days_since_last":
             for what, reference in AGES:
                 yield DeviatingView(
                     f"{feature.name}: {what}", names, small, reference, moves_rows=False, is_listed=False
                 )
+
+
+def _siblings(view: View, feature: ViewFeature) -> Iterator[ViewFeature]:
+    """Features that compute the same of the same source, in another window or of other rows."""
+    form = _form(feature)
+    if form and not feature.internal:
+        yield from (other for other in view.features if other.name != feature.name and _form(other) == form)
+
+
+def _form(feature: ViewFeature) -> tuple[object, ...]:
+    aggregate = feature.computation
+    if not isinstance(aggregate, fsc.Aggregate):
+        return ()
+    return feature.dtype, aggregate.source, aggregate.function, aggregate.of
 
 
 def _with(view: View, changed: ViewFeature) -> View:
