@@ -82,10 +82,20 @@ def test_rare_classes_of_several_gain_weight() -> None:
     assert other.score(chances[1500:], weights) > other.score(chances[1500:]) + 0.02
 
 
-@pytest.mark.parametrize("name", ["accuracy", "recall", "precision", "f1_weighted", "roc_auc", "log_loss"])
+@pytest.mark.parametrize("name", ["accuracy", "recall", "precision", "f1_weighted", "log_loss"])
 def test_other_metrics_keep_the_most_probable_class(name: str) -> None:
     truth, outputs = rare()
     assert SupervisedScorer(METRICS[name], truth, classes=CLASSES, positive="yes").class_weights(outputs) is None
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+def test_labels_of_a_ranking_metric_find_the_rarer_class(name: str) -> None:
+    truth, outputs = rare()
+    scorer = SupervisedScorer(METRICS[name], truth, classes=CLASSES, positive="yes")
+    macro = SupervisedScorer(METRICS["f1_macro"], truth, classes=CLASSES, positive="yes")
+    weights = scorer.class_weights(outputs)
+    assert weights == macro.class_weights(outputs) is not None
+    assert scorer.score(outputs, weights) == scorer.score(outputs) == scorer.utility(outputs)
 
 
 def test_numbers_are_blended_on_the_scale_of_the_metric() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.measure.intervals import QUICK, ScoreInterval, Units, difference, interval
-from palmette.automl.measure.metrics import FORMULAS, MOVED, Floats, Metric, Predictions, counts, score
+from palmette.automl.measure.metrics import FORMULAS, MOVED, RANKINGS, Floats, Metric, Predictions, counts, score
 
 GRID: Floats = np.linspace(-6.0, 6.0, 241)  # logarithms of weights
 COST = 0.002  # cost in the unit of the metric for each unit of a weight's logarithm: no weight without a gain
@@ -158,10 +158,12 @@ class SupervisedScorer(Scorer):
         self.metric, self.truth, self.classes, self.positive, self.units = metric, truth, classes, positive, units
         self._decision: DecisionSearch | None = None
         self._weights: dict[int, tuple[Floats, tuple[float, ...] | None]] = {}
-        if classes and metric.name in FORMULAS:
+        # A ranking is the same with any decision: macro F1 also finds the rarer class.
+        decided = "f1_macro" if metric.name in RANKINGS else metric.name
+        if classes and decided in FORMULAS:
             place = {name: number for number, name in enumerate(classes)}
             numbers = np.array([place[str(one)] for one in truth], dtype=np.intp)
-            self._decision = DecisionSearch(metric.name, numbers, len(classes), place[positive or classes[-1]])
+            self._decision = DecisionSearch(decided, numbers, len(classes), place[positive or classes[-1]])
 
     def part(self, rows: NDArray[np.bool_]) -> Scorer | None:
         units = None if self.units is None else self.units[rows]
@@ -169,7 +171,7 @@ class SupervisedScorer(Scorer):
         return SupervisedScorer(self.metric, self.truth[rows], units=units, **options)
 
     def utility(self, outputs: Floats) -> float:
-        if self._decision is None:
+        if self._decision is None or self.metric.name in RANKINGS:
             value = self.score(outputs)
             return value if self.metric.greater_is_better else -value
         if self.metric.name not in MOVED:
@@ -177,7 +179,7 @@ class SupervisedScorer(Scorer):
         return self._decision.score(outputs, np.exp(self._decision.best(outputs)))
 
     def class_weights(self, outputs: Floats) -> tuple[float, ...] | None:
-        if self._decision is None or self.metric.name not in MOVED:
+        if self._decision is None or self._decision.metric not in MOVED:
             return None
         if id(outputs) not in self._weights:  # kept with the outputs, so that their number stays theirs
             self._weights[id(outputs)] = (outputs, self._decision.weights(outputs))

@@ -101,7 +101,8 @@ def crossfitted_score(
             return None
         chosen = select([one.part(~here) for one in results], rest, ensembling)
         outputs = ensemble_outputs(chosen, [one.part(here) for one in results], rest)
-        made[here] = outputs * (1.0 if chosen.class_weights is None else np.array(chosen.class_weights))
+        decided = chosen.class_weights is not None and scorer.metric.needs == "labels"
+        made[here] = outputs * np.array(chosen.class_weights) if decided else outputs
     return scorer.score(made)
 
 
