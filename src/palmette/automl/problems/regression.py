@@ -121,11 +121,13 @@ class Regression(Supervised):
 
 
 def bounds_of(target: Floats, transform: str) -> tuple[float, float]:
-    """Returns the target's range plus a margin on the scale that the model learns; at least 0 if no value is less."""
+    """Returns the target's range plus a margin on the scale that the model learns; as positive as all values are."""
     low, high = float(LEARN[transform](target.min())), float(LEARN[transform](target.max()))
     margin = MARGIN * (high - low)
     lowest, highest = float(RESTORE[transform](low - margin)), float(RESTORE[transform](high + margin))
-    return (max(lowest, 0.0) if target.min() >= 0 else lowest), highest
+    if (least := float(target.min())) >= 0:
+        lowest = max(lowest, least * (least / float(target.max())) ** MARGIN if least else 0.0)
+    return lowest, highest
 
 
 def _transformed(regressor: Call, transform: str) -> Call:
