@@ -58,14 +58,22 @@ def in_bins(column: Any, bins: int, frequent: int = FREQUENT) -> Codes:
 
 def mutual_information(codes: Codes, target: Codes) -> float:
     """Mutual information as a share of the target's entropy, in [0, 1], corrected for bias (Miller and Madow)."""
-    from scipy.stats import entropy
-    from sklearn.metrics import mutual_info_score
-
-    whole = float(entropy(np.bincount(target))) if len(codes) else 0.0
+    counts, wholes, joint = (np.unique(one, return_counts=True)[1] for one in (codes, target, _pairs(codes, target)))
+    whole = _entropy(wholes)
     if whole <= 0:
         return 0.0
-    different = (len(np.unique(codes)) - 1) * (len(np.unique(target)) - 1)
-    return float(np.clip((mutual_info_score(codes, target) - different / (2 * len(codes))) / whole, 0, 1))
+    bias = (len(counts) - 1) * (len(wholes) - 1) / (2 * len(codes))
+    return float(np.clip((_entropy(counts) + whole - _entropy(joint) - bias) / whole, 0, 1))
+
+
+def _pairs(codes: Codes, target: Codes) -> Codes:
+    """A code for each pair of codes."""
+    return codes * (target.max(initial=0) + 1) + target
+
+
+def _entropy(counts: Codes) -> float:
+    shares = counts / max(counts.sum(), 1)
+    return float(-(shares * np.log(shares)).sum())
 
 
 @lru_cache(maxsize=4)

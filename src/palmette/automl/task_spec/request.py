@@ -1,7 +1,8 @@
 """An incoming request: a sentence, file names, the columns of the data, and whether it asks for a supported model."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from pydantic import ConfigDict
@@ -66,11 +67,25 @@ class DataSummary(Model):
 
     def column(self, name: str) -> ColumnSummary | None:
         """Returns the column with a name or source name; ignores case if needed. None if missing or ambiguous."""
-        exact = [one for one in self.columns if name and one.name == name]
-        exact = exact or [one for one in self.columns if name and one.source == name]
-        folded = [one for one in self.columns if name.casefold() in (one.name.casefold(), one.source.casefold())]
-        found = exact[:1] or (folded if name else [])
+        if name in self._exact:
+            return self._exact[name] if name else None
+        found = self._folded.get(name.casefold(), ())
         return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _exact(self) -> Mapping[str, ColumnSummary]:
+        """The columns by name, or by source name where no column has that name; the first of equal ones."""
+        last_first = self.columns[::-1]
+        return {one.source: one for one in last_first} | {one.name: one for one in last_first}
+
+    @cached_property
+    def _folded(self) -> Mapping[str, list[ColumnSummary]]:
+        """The columns by name and source name in lower case."""
+        found: dict[str, list[ColumnSummary]] = {}
+        for one in self.columns:
+            for name in {one.name.casefold(), one.source.casefold()}:
+                found.setdefault(name, []).append(one)
+        return found
 
     def require(self, name: str, field: str) -> ColumnSummary:
         """Returns the column with a name; raises UserError where there is none; the message suggests the nearest
