@@ -24,6 +24,7 @@ _READY = re.compile(r"started at: \S*?:(\d+)")
 
 QUICK_PLANS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.adaptive.enabled": "false",

@@ -88,7 +88,7 @@ def test_whatever_is_asked_of_spark_is_timed(tmp_path: Path, monkeypatch: pytest
     """It may be at work for somebody who has ended, and answer nobody."""
     hung: Any = Hung()
     (tmp_path / "script.py").touch()
-    items = [{"text": "", "hints": [], "most": None, "argv": []}]
+    items = [(0, {"text": "", "hints": [], "most": None, "argv": []})]
     job = {"root": str(tmp_path), "script": str(tmp_path / "script.py"), "items": items}
     job |= {"few_rows": True, "function": "", "tests": str(tmp_path / "script.py")}
     monkeypatch.setattr(suite, "_run", lambda *_: suite.OutcomeRecorder(len, None, {}))

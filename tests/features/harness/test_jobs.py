@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -170,19 +171,31 @@ def test_rows_that_do_not_fit_their_columns_are_an_error(tmp_path: Path, columns
     assert answer.error.startswith("UnreadableResult: ") and answer.frame is None
 
 
-def test_many_items_are_shared_out_and_come_back_in_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "count", "workers"), [("probes", 31, 2), ("probes", 3, 1), ("main", 31, 1)])
+def test_many_items_are_shared_out_and_come_back_in_order(tmp_path: Path, kind: str, count: int, workers: int) -> None:
     class Counting(Ending):
         def run(self, argv: Any, stdin: bytes, **options: Any) -> ExecutionResult:
             folder = Path(argv[-1])
+            job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
             answers = Answers(folder / "out", 1.0, str(tmp_path), stdin.decode())
-            for index, item in enumerate(json.loads((folder / "job.json").read_text(encoding="utf-8"))["items"]):
-                answers.write(index, {"value": item["n"]})
+            for index, item in enumerate(job["items"]):
+                answers.write(index, {"value": [item["n"], job["workers"]]})
             return super().run(argv, **options)
 
-    sandbox = Counting()
-    job = jobs.HarnessJob("probes", [{"n": n} for n in range(31)], tmp_path, (), 1.0, {})
-    answers = jobs.run_items(Server(sandbox), job)
-    assert [answer.value for answer in answers] == list(range(31)) and sandbox.runs == 2
+    job = jobs.HarnessJob(kind, [{"n": n} for n in range(count)], tmp_path, (), 1.0, {})
+    answers = jobs.run_job(Server(Counting()), job).answers
+    assert [answer.value for answer in answers] == [[n, workers] for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("end", "code"), [("0", 0), ("driver._end(3 if 9 in items else 0)", 3), ("os.kill(os.getpid(), 9)", -9)]
+)
+def test_workers_share_all_items_and_the_process_ends_like_them(end: str, code: int) -> None:
+    work = f"items = driver._share([*range(11)], 2); os.write(1, b'%r\\n' % items); {end}; driver._end()"
+    command = f"import os, sys; sys.path[0] = {jobs._HERE!r}; from palmette_driver import main as driver; {work}"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False)
+    assert sorted(done.stdout.splitlines()) == ["[0, 1, 2, 3, 4, 5]", "[6, 7, 8, 9, 10]"]
+    assert done.returncode == code, done.stderr
 
 
 def test_the_driver_seals_by_modules_of_its_own(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from palmette.features.frame import Frame
 from palmette.features.harness.binding import bind
-from palmette.features.harness.jobs import SPARK_DIED, HarnessJob, ItemAnswer, run_items, run_job
+from palmette.features.harness.jobs import SPARK_DIED, HarnessJob, ItemAnswer, run_job
 from palmette.sandbox import ExecutionResult, WarmSpark
 
 RUNNER_FAILED = "pytest did not come to its end"
@@ -141,7 +141,7 @@ class ConnectHarness:
         items = [_item(case) for case in cases]
         frames = [case.frames for case in cases]
         job = HarnessJob("cases", items, root, python_path, self.case_seconds, shared, frames)
-        answers = run_items(self.spark, job)
+        answers = run_job(self.spark, job).answers
         pairs = zip(cases, answers, strict=True)
         return [_case_result(case.name, answer, "ProcessEnded: the script gave no frame") for case, answer in pairs]
 
@@ -166,7 +166,8 @@ class ConnectHarness:
         results: dict[str, SuiteResult] = {}
         while left := [name for name in variants if name not in results]:
             items = [{"text": variants[name], **orders.get(name, OrderOfTests())._asdict()} for name in left]
-            answers = run_items(self.spark, HarnessJob("tests", items, root, python_path, self.variant_seconds, shared))
+            job = HarnessJob("tests", items, root, python_path, self.variant_seconds, shared)
+            answers = run_job(self.spark, job).answers
             for name, answer in zip(left, answers, strict=True):
                 if answer.is_missing and name != left[0]:
                     break  # an earlier variant ended the process; this one runs in a new process
@@ -206,7 +207,8 @@ class ConnectHarness:
             return []
         items = [{"code": probe.code, "session_zone": "UTC", "partitions": 1} for probe in probes]
         frames = [probe.frames for probe in probes]
-        answers = run_items(self.spark, HarnessJob("probes", items, root, python_path, self.case_seconds, {}, frames))
+        job = HarnessJob("probes", items, root, python_path, self.case_seconds, {}, frames)
+        answers = run_job(self.spark, job).answers
         return [_case_result(probe.name, answer) for probe, answer in zip(probes, answers, strict=True)]
 
 

@@ -3,8 +3,7 @@
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,8 +36,8 @@ _HERE = str(Path(__file__).parent)
 _START_SECONDS = 60.0
 SPARK_DIED = "SparkDied"
 """Prefix of an error caused by the end of the Spark server."""
-_WORTH_A_PROCESS = 8
-"""Minimum number of items for which starting a second process pays off."""
+_WORTH_TWO_WORKERS = 10
+"""Minimum number of items that are divided between two workers."""
 TOO_LATE = 3
 """Exit code of a process that exceeded the time limit of an item."""
 _MOST = 1 << 23
@@ -103,22 +102,10 @@ class JobResult(NamedTuple):
     execution: ExecutionResult
 
 
-def run_items(spark: WarmSpark, job: HarnessJob) -> list[ItemAnswer]:
-    """Runs a job and returns its answers in order. Many items are split between two processes."""
-    half = (len(job.items) + 1) // 2
-    if half < _WORTH_A_PROCESS:
-        return run_job(spark, job).answers
-    parts = [
-        replace(job, items=job.items[part], frames=job.frames[part]) for part in (slice(None, half), slice(half, None))
-    ]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        done = pool.map(lambda part: run_job(spark, part), parts)
-        return [answer for one in done for answer in one.answers]
-
-
 def run_job(spark: WarmSpark, job: HarnessJob) -> JobResult:
     """Runs a job in a new process in Spark's sandbox, and once more if the Spark server ended meanwhile.
 
+    The process divides many items between two workers, except calls of a script's own main.
     Once the server has died twice, it is not restarted for these programs, and all answers are errors.
     """
     while True:
@@ -166,6 +153,7 @@ def _write(folder: Path, spark: WarmSpark, job: HarnessJob) -> None:
     text = {
         **job.shared,
         "kind": job.kind,
+        "workers": 2 if job.kind != "main" and len(job.items) >= _WORTH_TWO_WORKERS else 1,
         "remote": spark.remote,
         "resolve_paths": not spark.is_external,
         "root": str(job.root.resolve()),

@@ -61,7 +61,7 @@ def _run(
     answers: Answers,
     call: Callable[[dict[str, Any], dict[str, Any]], Any],
 ) -> None:
-    for index, item in enumerate(job["items"]):
+    for index, item in job["items"]:
         with answers.timed(index):
             try:
                 session.reset(item["session_zone"], item["partitions"])
@@ -85,16 +85,19 @@ def _frame(file: Path, session: WarmSession) -> Any:
 def _answer(result: Any, *, plan: bool) -> dict[str, Any]:
     if not hasattr(result, "toArrow"):
         return {"value": json.loads(json.dumps(result, default=str))}
+    from pyspark.sql.pandas.types import to_arrow_schema
+
     explained = result._explain_string(extended=True) if plan else ""
-    fields, table = result.schema.fields, result.toArrow()  # in this order, Spark analyses the plan once
-    kinds = [field.dataType.simpleString() for field in fields]
+    table, schema = result._to_table()  # the schema comes with the rows, which saves a request
+    table = table.cast(to_arrow_schema(schema, timezone="UTC"))
+    kinds = [field.dataType.simpleString() for field in schema.fields]
     values = [
         [_plain(dict(value) if value is not None and kind.startswith("map") else value) for value in column.to_pylist()]
         for kind, column in zip(kinds, table.columns, strict=True)
     ]
     return {
         "plan": explained,
-        "columns": [(field.name, kind) for field, kind in zip(fields, kinds, strict=True)],
+        "columns": [(field.name, kind) for field, kind in zip(schema.fields, kinds, strict=True)],
         "rows": list(zip(*values, strict=True)),
     }
 

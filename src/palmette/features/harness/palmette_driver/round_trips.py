@@ -19,7 +19,7 @@ def keep_rows(frame: Any, source: Any) -> None:
 
 
 def save_round_trips() -> None:
-    """Answers from memory: rows that `keep_rows` knows, settings, and parsed schemas. Frames are not streams."""
+    """Answers from memory: rows that `keep_rows` knows, settings, and schemas. Frames are not streams."""
     from pyspark.errors import utils
     from pyspark.sql.connect.client import SparkConnectClient
     from pyspark.sql.connect.dataframe import DataFrame
@@ -27,7 +27,8 @@ def save_round_trips() -> None:
     frames: Any = DataFrame
     client: Any = SparkConnectClient
     errors: Any = utils
-    fetch, config, analyze, execute = frames._to_table, client.config, client._analyze, client.execute_command
+    fetch, sort = frames._to_table, frames.sort
+    config, analyze, execute = client.config, client._analyze, client.execute_command
     known: dict[tuple[str, object], Any] = {}
 
     def configured(self: Any, operation: Any) -> Any:
@@ -51,7 +52,19 @@ def save_round_trips() -> None:
         known.clear()  # the command may change a setting
         return execute(self, *arguments, **options)
 
-    frames._to_table = lambda frame: vars(frame).get("_rows") or fetch(frame)
+    def ordered(self: Any, *columns: Any, **options: Any) -> Any:
+        frame = sort(self, *columns, **options)
+        frame._unordered = self
+        return frame
+
+    def fetched(self: Any) -> Any:
+        """The rows come with their schema, which is that of the frame before it was ordered, too."""
+        table, schema = vars(self).get("_rows") or fetch(self)
+        for frame in (self, vars(self).get("_unordered", self)):
+            frame._cached_schema = frame._cached_schema or schema
+        return table, schema
+
+    frames._to_table, frames.sort, frames.orderBy = fetched, ordered, ordered
     frames.isStreaming = False
     client.config, client._analyze, client.execute_command = configured, analyzed, executed
     errors._capture_call_site = _call_site

@@ -98,7 +98,7 @@ def failure(error: BaseException, root: Path) -> dict[str, str]:
 
 def run_main(job: dict[str, Any], session: WarmSession, answers: Answers) -> None:
     """Runs the script as `__main__`, like spark-submit, or calls one of its functions, once per item."""
-    for index, item in enumerate(job["items"]):
+    for index, item in job["items"]:
         with answers.timed(index):
             answer = _run_once(job, item["argv"], session)
         answers.write(index, answer)

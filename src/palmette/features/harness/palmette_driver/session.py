@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import threading
@@ -27,6 +28,12 @@ _SPEED = {
 """Settings that affect only the speed of a plan; values set by the team are ignored."""
 
 
+def load_spark() -> None:
+    """Imports the client, which takes a second."""
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # functions of pyspark read this
+    importlib.import_module("pyspark.sql.connect.session")
+
+
 class WarmSession:
     """A client session of the warm server. Inside its `with` block, `SparkSession.builder` returns it.
 
@@ -35,7 +42,6 @@ class WarmSession:
     """
 
     def __init__(self, remote: str, *, resolve_paths: bool) -> None:
-        os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # functions of pyspark read this
         from pyspark.sql.connect.session import SparkSession
 
         self._connect: Callable[[], Any] = SparkSession.builder.remote(remote).create

@@ -61,7 +61,7 @@ def run_variants(job: dict[str, Any], session: WarmSession, answers: Answers) ->
     root = Path(job["root"])
     variant = ScriptVariant(Path(job["script"]))
     sys.meta_path.insert(0, variant)
-    for index, item in enumerate(job["items"]):
+    for index, item in job["items"]:
         variant.text, hints = item["text"], item["hints"]
 
         def order(name: str, hints: list[str] = hints, killers: list[str] = killers) -> tuple[bool, int, int]:
