@@ -149,7 +149,7 @@ class ExternalRun:
     @classmethod
     def of(cls, task: TaskSpec, samples: Samples, folder: Path) -> ExternalRun:
         """By the first plan of the rules."""
-        request = SplitRequest(target=task.target, problem=task.problem, share=0.0, seed=task.seed)
+        request = SplitRequest(target=task.target, problem=task.problem, test_share=0.0, seed=task.seed)
         profile = plain_profile(samples, request)
         given = GuidelineInput(task=task, samples=samples, profile=profile)
         known = planned(given)

@@ -1,14 +1,15 @@
-"""The texts of mistakes in documents, in `problems.yaml`: message and remedy by code."""
+"""The texts of mistakes, in `problems.yaml`: message and remedy by code."""
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
-from palmette.errors import Mistake, nearest
+from palmette.errors import Mistake, PalmetteError, nearest
 
+E = TypeVar("E", bound=PalmetteError)
 Reporter = Callable[..., None]
 """Reports a problem, like `palmette.documents.ProblemCollector.report`."""
 
@@ -33,6 +34,13 @@ def fault(problem: str, value: object = None, known: Iterable[object] = (), /, *
     message, remedy = (text.format(value=value, known=_Names(names), **facts) for text in _texts()[problem])
     code, close = problem.partition("/")[0], nearest(str(value), names) if names else None
     return Mistake(code, message, remedy, value=None if value is None else str(value), nearest=close)
+
+
+def error_of(kind: type[E], problem: str, value: object = None, known: Iterable[object] = (), /, **facts: Any) -> E:
+    """A problem that is not one of a document as an error of this kind; the other arguments are those of `fault`."""
+    found = fault(problem, value, known, **facts)
+    hint = f" Did you mean {found.nearest!r}?" if found.nearest else ""
+    return kind(f"{found.message}{hint}", found.remedy, code=found.code)
 
 
 class _Names(tuple[object, ...]):

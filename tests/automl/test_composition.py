@@ -1,6 +1,7 @@
 """Blueprint and candidate become estimators: which encoders and learners, in which order."""
 
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -179,4 +180,4 @@ def test_a_class_of_own_code_is_a_learner() -> None:
     assert own.layout == "dense"
     call = learner_of(Candidate(name="c", learner="own_models.Spline", settings={"knots": 5}), blueprint())
     assert call == Call("own_models.Spline", {"knots": 5})
-    assert np.isfinite(own.cost(facts_of(blueprint()))).all()
+    assert np.isfinite(astuple(own.cost(facts_of(blueprint())))).all()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from palmette.errors import UserError
+from palmette.problems import error_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,8 +106,7 @@ def automl(
     from palmette.engine import new_run_folder, run_environment
 
     if not isinstance(sentence, str):
-        message = f"The first argument is the request in words, not a {type(sentence).__name__}."
-        raise UserError(message, "Pass data by name: palmette.automl(data=...).", code="bad-argument")
+        raise error_of(UserError, "bad-argument", kind=type(sentence).__name__)
     places = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else [data]
     first = Path(str(places[0]).replace(":", "-")).stem if places and isinstance(places[0], str | Path) else target
     folder = new_run_folder(first or "automl")
@@ -133,9 +133,7 @@ def _path(place: Place, folder: Path, number: int) -> str:
         texts = {name: objects[name].map(str, na_action="ignore") for name in mixed}
         frame.assign(**texts).to_parquet(path, index=False)
     except (ValueError, TypeError) as error:
-        message = f"The DataFrame cannot be written as Parquet: {error}"
-        remedy = "Give its columns different names, and values that Parquet has types for."
-        raise UserError(message, remedy, code="frame-unwritable") from error
+        raise error_of(UserError, "frame-unwritable", error=error) from error
     return str(path)
 
 

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from palmette.automl.candidates import Candidate, Derived, Ensembling, OwnCode, Selection
 from palmette.automl.kinds import Kind, Track
+from palmette.automl.learners.learner import Cost
 from palmette.automl.task_spec.spec import Constraint
 from palmette.documents import Model
 from palmette.engine.actor import Measurement, TextFile, Violation
@@ -141,10 +142,7 @@ class Estimate(Model):
     candidate: Candidate
     score: float | None = None
     """Out of fold, if it was trained in an earlier round."""
-    seconds: float
-    megabytes: float
-    milliseconds: float
-    """Time to answer a one-row request."""
+    cost: Cost
 
 
 class Proposal(Model):

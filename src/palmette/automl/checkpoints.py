@@ -14,6 +14,7 @@ from palmette.documents import Model
 from palmette.errors import UserError
 from palmette.knowledge.source import Record
 from palmette.knowledge.sources.hubs import HuggingFace
+from palmette.problems import error_of
 
 TASKS = {
     "text": ("sentence-similarity", 128),
@@ -70,14 +71,13 @@ def fetch_checkpoint(id: str) -> Path:
     """
     named = os.environ.get(FOLDER)
     if not named:
-        raise UserError(f"{FOLDER} is not set.", "Set it to the folder for networks.", code="no-models-folder")
+        raise error_of(UserError, "no-models-folder", variable=FOLDER)
     folder = Path(named) / id.replace("/", "--")
     if not (folder / TENSORS).is_file():
         hub = HuggingFace()
         record = hub.detail(id, "model")
         if TENSORS not in record.files:
-            message = f"{id!r} has no {TENSORS}; nothing else is loaded."
-            raise UserError(message, "Choose another one.", code="unsafe-format")
+            raise error_of(UserError, "unsafe-format", id=id, file=TENSORS)
         folder.mkdir(parents=True, exist_ok=True)
         hub.fetch(record, folder)
         note = f"---\nlicense: {record.licence or 'unknown'}\n---\n{hub.cite(record)}\n"

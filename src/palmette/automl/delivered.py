@@ -16,6 +16,7 @@ import pandas as pd
 from palmette.automl.candidates import Blueprint
 from palmette.automl.measure.metrics import Floats
 from palmette.errors import UserError
+from palmette.problems import error_of
 
 _importing = threading.Lock()
 BACKGROUND = 100  # number of background rows
@@ -35,8 +36,7 @@ class DeliveredPackage:
     def load(cls, folder: Path, blueprint: Blueprint) -> "DeliveredPackage":
         """Imports the package of a delivered folder; raises UserError if it is missing."""
         if not (folder / blueprint.package / "__init__.py").is_file():
-            message = f"There is no package {blueprint.package!r} in {str(folder)!r}."
-            raise UserError(message, "Deliver it again: palmette resume RUN.", code="no-package")
+            raise error_of(UserError, "no-package", blueprint=blueprint, folder=str(folder))
         with _imported(folder, blueprint.package) as module:
             return cls(module, module.load(folder / "model"), blueprint)
 
@@ -83,7 +83,7 @@ def explanation(
     """Computes Shapley values; see `AutoMLRun.explain`."""
     blueprint = package.blueprint
     if not blueprint.target:
-        raise UserError("Clusters have no prediction to explain.", "Look at the report.", code="nothing-to-explain")
+        raise error_of(UserError, "nothing-to-explain")
 
     def predict(frame: pd.DataFrame) -> Floats:
         table = package.predictions(frame)

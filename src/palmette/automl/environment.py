@@ -25,6 +25,7 @@ from palmette.knowledge.datasets import DATASET_SOURCES, DatasetCandidate, candi
 from palmette.knowledge.memory import mended_before
 from palmette.llm.opening import ModelChoice, about, models_of, open_models
 from palmette.llm.text import token_limit
+from palmette.problems import error_of
 from palmette.sandbox import Sandbox
 
 TOPOLOGIES = Path(__file__).with_name("topologies")
@@ -82,8 +83,7 @@ def open_automl(
     wanted = _arguments(arguments)
     task = _given_task(wanted)
     if len(task.sentence) > MOST_TEXT:
-        message = f"The request has {len(task.sentence)} characters; {MOST_TEXT} at most are read."
-        raise UserError(message, "Write less: what to predict, and what matters.", code="request-too-long")
+        raise error_of(UserError, "request-too-long", count=len(task.sentence), most=MOST_TEXT)
     human = asker(human_of(wanted.human, folder))
     topology = load_topology(topology_file(wanted.topology)).value
     choice = models_of(ModelChoice(model=wanted.model, models=wanted.models), topology)
@@ -170,9 +170,7 @@ def topology_file(name: str) -> Path:
         return built_in[name]
     if _is_there(name) and Path(name).is_file():
         return Path(name)
-    message = f"There is no topology {name!r}.{did_you_mean(name, built_in)}"
-    remedy = f"Built in are {', '.join(sorted(built_in))}; or give the path of a topology file."
-    raise UserError(message, remedy, code="no-topology")
+    raise error_of(UserError, "no-topology", name, built_in, name=name, built_in=", ".join(sorted(built_in)))
 
 
 def _available_tracks() -> tuple[Track, ...]:
@@ -237,8 +235,7 @@ def with_found_data(task: TaskSpec, human: Human) -> TaskSpec:
         place, why = best.record.place, f"{best}; nothing rules it out"
     if not place and asked:
         why = f"Candidates are:\n{listed}\n" if listed else f"{' '.join(notes)} "
-        message = f"No data set fits {words.strip()!r} well enough to be chosen by rule. {why}"
-        raise UserError(message, "Name one with --data, or a file of your own.", code="no-data-found")
+        raise error_of(UserError, "no-data-found", words=words.strip(), why=why)
     if not place:
         return task
     source = FieldSource(origin="answer" if why.startswith("chosen") else "default", words=why)

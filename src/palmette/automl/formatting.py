@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 from palmette.automl.task_spec.spec import Constraint
 from palmette.documents import load_plain
@@ -21,9 +20,10 @@ MINUS = "\N{MINUS SIGN}"
 
 
 @cache
-def _names(of: Literal["metrics", "learners", "quantities"]) -> dict[str, str]:
-    names: dict[str, str] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))[of]
-    return names
+def names(of: str) -> dict[str, str]:
+    """Returns the words for names of a group of `formatting.yaml`."""
+    found: dict[str, str] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))[of]
+    return found
 
 
 def clean(text: str) -> str:
@@ -48,13 +48,13 @@ def short(text: str, most: int = LONGEST) -> str:
 
 def metric(name: str) -> str:
     """Returns the display name of a metric."""
-    return _names("metrics").get(name, name.replace("_", " "))
+    return names("metrics").get(name, name.replace("_", " "))
 
 
 def learner(name: str) -> str:
     """Returns the display name of a learner, or of several, separated by commas."""
     parts = dict.fromkeys(name.split(", "))
-    return ", ".join(_names("learners").get(part, part.replace("_", " ").capitalize()) for part in parts)
+    return ", ".join(names("learners").get(part, part.replace("_", " ").capitalize()) for part in parts)
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -156,7 +156,7 @@ def many(count: int, one: str, several: str = "") -> str:
 
 def constraint(wanted: Constraint) -> str:
     """Describes the condition of a constraint."""
-    what = _names("quantities").get(wanted.quantity) or (metric(wanted.metric) if wanted.metric else "score")
+    what = names("quantities").get(wanted.quantity) or (metric(wanted.metric) if wanted.metric else "score")
     match wanted.quantity:
         case "latency" | "batch_time" | "training_time":
             bound = seconds(wanted.value)

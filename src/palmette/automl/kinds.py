@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from palmette.engine.registry import create, names
 from palmette.errors import MachineError
+from palmette.problems import error_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,8 +200,7 @@ def kind_of_file(path: Path) -> FileKind | None:
 def require_installed(kind: FileKind) -> None:
     """Raises MachineError where the libraries that read files of a kind are not installed."""
     if kind.lacking:
-        message = f"Reading files of kind {kind.name} needs {kind.lacking!r}, which is not installed."
-        raise MachineError(message, f"pip install 'palmette[{kind.name}]'", code="missing-library")
+        raise error_of(MachineError, "missing-library/kind", kind=kind)
 
 
 def inspected(path: Path, kind: str) -> Inspected:

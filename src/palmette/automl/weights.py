@@ -17,7 +17,8 @@ from functools import cache
 from pathlib import Path
 
 from palmette.documents import Model, read_document
-from palmette.errors import MachineError, UserError, did_you_mean
+from palmette.errors import MachineError, UserError
+from palmette.problems import error_of
 
 FOLDER = "PALMETTE_MODELS"
 """Environment variable that names a folder of weights."""
@@ -106,8 +107,7 @@ def weights_named(name: str) -> Weights:
         if (found := network_folder(kind)) and found.folder == name:
             return found
     if name not in known:
-        message = f"There are no weights {name!r}.{did_you_mean(name, known)}"
-        raise UserError(message, f"Known are {', '.join(known)}.", code="no-such-weights")
+        raise error_of(UserError, "no-such-weights", name, known, name=name)
     return known[name]
 
 
@@ -120,8 +120,7 @@ def located(name: str) -> Path | None:
         for path in (folder / wanted.file, folder / Path(wanted.file).name):
             if path.is_file():
                 if _digest(path, path.stat().st_mtime_ns) != wanted.sha256:
-                    message = f"{str(path)!r} is not the file of weights that was expected: its SHA-256 differs."
-                    raise MachineError(message, "Delete it, and install or fetch it again.", code="weights-differ")
+                    raise error_of(MachineError, "weights-differ", path=str(path))
                 return path
     return None
 

@@ -208,7 +208,7 @@ def test_a_missed_limit_narrows_the_plan_by_what_was_measured(deals: Given) -> N
     assert done.choice.proposal.plan == again.plans[0]
     estimates = {one.candidate.name: one for one in done.choice.proposal.estimates}
     leader = again.plans[0].candidates[0].name
-    assert (estimates[leader].score, estimates[leader].seconds) == (0.9, 1.0), "as measured"
+    assert (estimates[leader].score, estimates[leader].cost.seconds) == (0.9, 1.0), "as measured"
     assert done.blueprint.seconds == given.task.budget - 10
 
 

@@ -73,8 +73,8 @@ def test_a_score_goes_back_by_its_value_out_of_fold(small: SmallDelivery, monkey
 
 def test_without_a_hold_out_scores_are_out_of_fold(small: SmallDelivery) -> None:
     shop = small.shop
-    split = shop.known["profile"].split.model_copy(update={"share": 0.0})
-    assert split.share == 0.0
+    split = shop.known["profile"].split.model_copy(update={"test_share": 0.0})
+    assert split.test_share == 0.0
     selection = shop.known["comparison"].selection
     scratch = shop.context().workspace / "evaluation"
     asked = shop.input(ImplementationVerifier)

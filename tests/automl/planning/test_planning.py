@@ -1,5 +1,6 @@
 """What plans are judged by before anything is trained: costs, limits, timestamps, and what a round measures."""
 
+from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def test_more_rows_or_columns_never_cost_less(name: str, rows: int, columns: int
 
     less = cost(rows, columns)
     for more in (cost(2 * rows, columns), cost(rows, 2 * columns)):
-        assert all(one >= other > 0 for one, other in zip(more, less, strict=True))
+        assert all(one >= other > 0 for one, other in zip(astuple(more), astuple(less), strict=True))
 
 
 def test_measured_numbers_take_the_place_of_estimates() -> None:

@@ -107,12 +107,15 @@ FIVE = ("lightgbm", "catboost", "xgboost", "linear", "mlp")
 
 
 @pytest.mark.parametrize("problem", ["classification", "regression"])
-@pytest.mark.parametrize("learners", [("linear",), ("lightgbm",), ("tabm",), ("lightgbm", "catboost", "linear"), FIVE])
+@pytest.mark.parametrize(
+    "learners", [("linear",), ("lightgbm",), ("tabm",), ("lightgbm", "tabm"), ("lightgbm", "catboost", "linear"), FIVE]
+)
 @pytest.mark.parametrize("last", [FIFTEEN[14], COLUMNS[3]], ids=["no date", "a date"])
 def test_a_package_for_fifteen_columns_is_short(learners: tuple[str, ...], last: ColumnUse, problem: str) -> None:
     files = text_of(blueprint_of(problem, columns=(*FIFTEEN[:14], last)), *learners)
     lines = {path: text.count("\n") for path, text in files.items() if path.endswith(".py")}
-    most, most_own = {("tabm",): (500, 305), FIVE: (500, 310)}.get(learners, (435, 245))
+    usual, longer = (430, 245), {("tabm",): (490, 303), ("lightgbm", "tabm"): (512, 325), FIVE: (495, 310)}
+    most, most_own = longer.get(learners, usual)
     assert sum(lines.values()) <= most, lines
     own = lines["guests/features.py"] + lines["guests/model.py"]
     assert own <= (130 if len(learners) < 5 else 175) and own + lines["guests/components.py"] <= most_own, lines

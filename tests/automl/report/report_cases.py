@@ -25,6 +25,7 @@ from palmette.automl.artefacts import (
     TrackRun,
 )
 from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, ColumnUse, Dropped, Selection
+from palmette.automl.learners.learner import Cost
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, ReportData
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
@@ -187,7 +188,7 @@ def comparison_with(metric: str, text: str) -> Comparison:
 def plans_with(text: str) -> dict[str, Any]:
     plans = [Plan(name=f"{text} {letter}", idea=text, candidates=CANDIDATES) for letter in "ab"]
     data = DataPlan(plan=plans[0].name, treatments=())
-    estimate = Estimate(candidate=CANDIDATES[0], seconds=1, megabytes=1, milliseconds=1)
+    estimate = Estimate(candidate=CANDIDATES[0], cost=Cost(1, 1, 1))
     return {
         "plans": Plans(plans=tuple(plans)),
         "choice": Choice(

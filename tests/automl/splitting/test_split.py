@@ -110,7 +110,7 @@ def test_a_file_that_holds_every_row_three_times_keeps_them_together() -> None:
     assert made.facts.strategy == "grouped" and held and not held & learnt
 
 
-@pytest.mark.parametrize("wish", [{"share": 0.2}, {"share": 0.0}, {"given_test": (0, 90)}])
+@pytest.mark.parametrize("wish", [{"test_share": 0.2}, {"test_share": 0.0}, {"given_test": (0, 90)}])
 def test_what_belongs_together_is_known_of_the_rows_to_learn_from(wish: dict[str, Any]) -> None:
     """However they are cut: equal rows in two folds would make scores out of fold too good."""
     for table, name in ((pd.concat([frame(300).drop(columns="id")] * 3), "a"), (visits(belongs=True), "patient_id")):
@@ -270,7 +270,7 @@ DAYS = pd.DataFrame({"day": pd.date_range("2023-01-01", periods=500), "x": range
     ("PT48H", "2024-05-12"),
 ])  # fmt: skip
 def test_the_rows_to_test_on_begin_where_the_request_says(since: str, first: str) -> None:
-    made = split_of(DAYS.sample(frac=1, random_state=0), problem="regression", time="day", since=since)
+    made = split_of(DAYS.sample(frac=1, random_state=0), problem="regression", time="day", test_from=since)
     shuffled = DAYS.sample(frac=1, random_state=0)
     assert shuffled["day"].iloc[made.holdout].min() == pd.Timestamp(first) > shuffled["day"].iloc[made.train].max()
 
@@ -278,13 +278,14 @@ def test_the_rows_to_test_on_begin_where_the_request_says(since: str, first: str
 def test_years_may_be_numbers() -> None:
     table = DAYS.assign(day=DAYS["day"].dt.year)
     for since in ("2024", "P1Y"):
-        assert set(table["day"].iloc[split_of(table, problem="regression", time="day", since=since).holdout]) == {2024}
+        made = split_of(table, problem="regression", time="day", test_from=since)
+        assert set(table["day"].iloc[made.holdout]) == {2024}
 
 
 @pytest.mark.parametrize("since", ["2022", "2023", "2025-01", "--13", "2023-02-30", "P9Y"])
 def test_a_date_that_leaves_one_side_without_rows_is_refused(since: str) -> None:
     with pytest.raises(UserError, match=r"'day' goes from 2023-01-01 .* to 2024-05-14") as caught:
-        split_of(DAYS, problem="regression", time="day", since=since)
+        split_of(DAYS, problem="regression", time="day", test_from=since)
     assert caught.value.code == "split-impossible"
 
 
@@ -307,7 +308,7 @@ def test_validation_rows_are_the_hold_out_where_there_are_no_others_and_another_
     table = PARTS.assign(part=PARTS["part"].replace("Test", "train"))
     assert len(split_of(table, column="part").holdout) == 20
     assert split_of(PARTS, column="part", by="random").facts.strategy == "random"
-    assert split_of(PARTS, column="part", share=0).facts.strategy == "none"
+    assert split_of(PARTS, column="part", test_share=0).facts.strategy == "none"
     with pytest.raises(UserError, match="does not divide the rows") as caught:
         split_of(PARTS, column="b", by="column")
     assert caught.value.code == "split-impossible"
@@ -330,13 +331,13 @@ def samples(**more: Any) -> Samples:
 
 
 @pytest.mark.parametrize(("task", "expected"), [
-    ({}, {"target": "y", "problem": "classification", "share": 0.2, "most_rows": 0}),
+    ({}, {"target": "y", "problem": "classification", "test_share": 0.2, "most_rows": 0}),
     ({"budget": 1}, {"most_rows": 20_000}),
     ({"group_by": "patient", "seed": 3}, {"group": "patient", "seed": 3}),
-    ({"time": "day", "split": {"test_from": "2024"}}, {"time": "day", "since": "2024", "by": ""}),
+    ({"time": "day", "split": {"test_from": "2024"}}, {"time": "day", "test_from": "2024", "by": ""}),
     ({"time": "day", "split": {"by": "time"}}, {"time": "day", "by": "time"}),
     ({"split": {"by": "column", "column": "patient"}}, {"column": "patient", "by": "column"}),
-    ({"split": {"by": "time", "test_share": 0}}, {"time": "", "share": 0}),
+    ({"split": {"by": "time", "test_share": 0}}, {"time": "", "test_share": 0}),
     ({"problem": "clustering", "target": ""}, {"target": "", "problem": "clustering"}),
 ])  # fmt: skip
 def test_the_split_follows_from_the_task(task: dict[str, Any], expected: dict[str, Any]) -> None:

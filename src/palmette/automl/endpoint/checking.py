@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import http
-import json
 import math
 import statistics
 import time
@@ -195,24 +194,21 @@ def rows_of_requests(rows: pd.DataFrame) -> list[Row]:
 def plain(value: Any) -> str | bool | float | None:
     """The JSON value of a cell."""
     import numpy as np
-    import pandas as pd
 
-    if value is None or value is pd.NaT or value is pd.NA:
-        return None
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        whole = int(value)
-        return whole if abs(whole) < EXACT else str(whole)
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, dt.timedelta | np.timedelta64):
-        return pd.Timedelta(value).total_seconds()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if isinstance(value, dict | list | tuple | np.ndarray):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+    from palmette.automl.samples.values import text_of
+
+    value = value.item() if isinstance(value, np.bool_ | np.number) else value
+    match value:
+        case bool():
+            return value
+        case int():
+            return value if abs(value) < EXACT else str(value)
+        case float():
+            return value if math.isfinite(value) else None
+        case dt.timedelta():
+            return value.total_seconds()
+        case _:
+            return text_of(value)
 
 
 def answers_of(made: Predictions) -> list[dict[str, Any]]:

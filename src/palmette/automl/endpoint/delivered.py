@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from palmette.automl.artefacts import Delivery
-from palmette.automl.endpoint.checking import plain
 from palmette.automl.endpoint.folder import read_manifest
 from palmette.automl.project import ANSWERS, run_program
 from palmette.documents import Model
 from palmette.engine import ArtefactStore, find_run, list_runs, run_state
 from palmette.engine.runs import summarise
 from palmette.errors import MachineError, RunError, UserError
+from palmette.problems import error_of
 from palmette.sandbox import Sandbox
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder
@@ -49,15 +49,11 @@ def delivered(place: str) -> Path:
     if "delivery" not in state.artefacts:
         found = summarise(run, state)
         if state.opened is None or state.opened.environment != "automl":
-            message = f"Run {run.name!r} is a run of {found.what!r}, which delivers no model."
-            raise RunError(message, "Name a run of `palmette automl`.", code="no-model")
-        message = f"Run {run.name!r} is {found.status} and has not delivered a model."
-        raise RunError(message, f"Continue it: palmette resume {run.name}", code="not-delivered")
+            raise error_of(RunError, "no-model", run=run, found=found)
+        raise error_of(RunError, "not-delivered", run=run, found=found)
     folder = Path(Delivery.model_validate(ArtefactStore(run).get(state.artefacts["delivery"].digest)).folder)
     if read_manifest(folder) is None:
-        message = f"The package of run {run.name!r} is no longer in {str(folder)!r}."
-        remedy = f"Name its new folder, or deliver it again: palmette resume {run.name}"
-        raise RunError(message, remedy, code="delivery-missing")
+        raise error_of(RunError, "delivery-missing", run=run, folder=str(folder))
     return folder
 
 
@@ -86,7 +82,7 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
     """
     frame = _with_files(rows, table, tell, file_columns(folder))
     if frame.empty:
-        raise UserError(f"{str(rows)!r} has a header but no row to predict.", "Name a file with rows.", code="no-rows")
+        raise error_of(UserError, "no-rows/predicted", rows=str(rows))
     with temporary_folder() as place:
         frame.to_parquet(place / "rows.parquet", index=False)
         given = ("--input", str(place / "rows.parquet"), "--output", str(place / ANSWERS))
@@ -97,10 +93,8 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
         except (OSError, ValueError) as error:
             done = done.model_copy(update={"stderr": f"its predictions cannot be read: {error}"})
     if REFUSAL in done.last_line:
-        message = f"{str(rows)!r} does not fit the model: {done.last_line.partition(REFUSAL)[2]}"
-        raise UserError(message, "The README of the package lists the columns.", code="rows-refused")
-    message = f"predict.py {done.ended} with status {done.exit_code}: {done.last_line[:500]}"
-    raise MachineError(message, f"Look at the package in {str(folder)!r}.", code="prediction-failed")
+        raise error_of(UserError, "rows-refused", rows=str(rows), reason=done.last_line.partition(REFUSAL)[2])
+    raise error_of(MachineError, "prediction-failed", done=done, last_line=done.last_line[:500], folder=str(folder))
 
 
 def file_columns(folder: Path) -> list[str]:
@@ -130,30 +124,23 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], names: li
     try:
         return with_contents(frame, [name for name in names if name in frame])
     except OSError as error:
-        message = f"{str(rows)!r} names a file that cannot be read: {error.filename!r}."
-        raise UserError(message, "Put the table beside its files.", code="rows-refused") from error
+        raise error_of(UserError, "rows-refused/file", rows=str(rows), error=error) from error
 
 
 def rows_of_file(path: Path, table: str = "", tell: Callable[[str], object] = str) -> pd.DataFrame:
     """The rows of a file, or of joined tables, with unchanged cells, under the column names that pandas reads."""
     from palmette.automl.samples import Repairs
     from palmette.automl.samples.load import tables_at
+    from palmette.automl.samples.values import text_of
 
     raw, *others = found = tables_at(path, table, Repairs())
     if others:
         listed = ", ".join(repr(one.name) for one in found)
-        message = f"There are {len(found)} tables in {str(path)!r}."
-        raise UserError(message, f"Name one with --table: {listed}.", code="which-table")
+        raise error_of(UserError, "which-table", count=len(found), path=str(path), listed=listed)
     for repair in raw.repairs:
         tell(repair.text)
     frame = raw.frame.set_axis(list(raw.sources), axis=1)
     mixed = [name for name, dtype in frame.dtypes.items() if dtype.kind == "O" and not hasattr(dtype, "pyarrow_dtype")]
-    return frame.assign(**{str(name): _texts(frame[name]) for name in mixed})
+    return frame.assign(**{str(name): frame[name].map(text_of) for name in mixed})
 
 
-def _texts(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Cells of mixed types as text; None for missing ones."""
-    import pandas as pd
-
-    cells = [plain(cell) for cell in column]
-    return pd.Series([None if cell is None else str(cell) for cell in cells], index=column.index, dtype=object)

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from palmette.documents import Model
 from palmette.engine.storage import sync_folder
 from palmette.errors import MachineError, UserError, named
+from palmette.problems import error_of
 
 MANIFEST = "delivered.json"
 CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache"})  # cache folders that a package creates when it runs
@@ -45,21 +46,16 @@ def differing(folder: Path, manifest: Manifest) -> list[str]:
 
 def require_replaceable(folder: Path) -> None:
     """Raises UserError if a delivery would destroy something in the folder."""
-    remedy = "Name another folder, or move this one away."
     try:
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
     except OSError as error:
-        message = f"The package cannot be delivered to {named(folder)}: {error.strerror}."
-        raise UserError(message, remedy, code="folder-unusable") from error
+        raise error_of(UserError, "folder-unusable", folder=named(folder), error=error) from error
     manifest = read_manifest(folder)
     if manifest is None:
-        message = f"{str(folder)!r} exists and is not a delivered package; nothing in it was changed."
-        raise UserError(message, remedy, code="folder-taken")
+        raise error_of(UserError, "folder-taken", folder=str(folder))
     if changed := differing(folder, manifest):
-        shown = ", ".join(map(repr, changed[:3]))
-        message = f"Files in {str(folder)!r} have changed since the delivery: {shown}; nothing was replaced."
-        raise UserError(message, remedy, code="folder-changed")
+        raise error_of(UserError, "folder-changed", folder=str(folder), changed=changed[:3])
 
 
 def place(package: Path, folder: Path) -> Manifest:
@@ -85,8 +81,7 @@ def place(package: Path, folder: Path) -> Manifest:
     except OSError as error:
         if old.exists() and not folder.exists():
             old.rename(folder)
-        message = f"The package cannot be delivered to {str(folder)!r}: {error}."
-        raise MachineError(message, "Make room or name another folder.", code="delivery-unwritable") from error
+        raise error_of(MachineError, "delivery-unwritable", folder=str(folder), error=error) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
@@ -128,8 +123,7 @@ def add(folder: Path, texts: Mapping[str, str | bytes]) -> None:
             _write(folder, path, content)
         _write(folder, MANIFEST, listed.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n")
     except OSError as error:
-        message = f"Nothing can be added to {str(folder)!r}: {error}."
-        raise MachineError(message, "Make room, then resume the run.", code="delivery-unwritable") from error
+        raise error_of(MachineError, "delivery-unwritable/addition", folder=str(folder), error=error) from error
 
 
 def _write(folder: Path, path: str, content: bytes) -> None:

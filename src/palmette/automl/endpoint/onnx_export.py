@@ -13,6 +13,7 @@ from palmette.automl.samples import Samples
 from palmette.automl.splitting import DataSplits
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
+from palmette.problems import error_of
 from palmette.sandbox import Sandbox
 from palmette.sandbox.reading import read_json, read_made
 from palmette.sandbox.temporary import temporary_folder
@@ -42,8 +43,7 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
     """
     folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
     if why := problem_of(blueprint).no_onnx:
-        message = f"This model cannot be converted to ONNX: {why}."
-        raise UserError(message, "Use its endpoint, or the package in Python.", code="no-onnx")
+        raise error_of(UserError, "no-onnx", why=why)
     splits = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile).split)
     rows = splits.judged.holdout.head(ROWS)
     with temporary_folder() as scratch:
@@ -51,8 +51,7 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         given = ("-c", PROGRAM, blueprint.package, str(scratch / "rows.parquet"), str(scratch))
         done = run_program(Sandbox(), folder, *given, seconds=SECONDS, write=scratch)
         if "ModuleNotFoundError" in done.last_line:
-            remedy = "Install the converters: pip install 'palmette[onnx]'"
-            raise MachineError(f"A converter is missing: {done.last_line}.", remedy, code="missing-library")
+            raise error_of(MachineError, "missing-library", done=done)
         try:
             found = TypeAdapter(OnnxExport).validate_python(read_json(scratch, "facts.json"))
             content = read_made(scratch, "model.onnx")

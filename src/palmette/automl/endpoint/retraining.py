@@ -19,6 +19,7 @@ from palmette.automl.samples import Samples
 from palmette.automl.splitting import DataSplits
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
+from palmette.problems import error_of
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.temporary import temporary_folder
 
@@ -61,8 +62,7 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
     """
     folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
     if not problem_of(blueprint).draws_rows:
-        message = f"A model for {blueprint.problem} is refitted by its own package."
-        raise UserError(message, f"In {str(folder)!r}: python train.py --data {data}", code="retraining-unsupported")
+        raise error_of(UserError, "retraining-unsupported", blueprint=blueprint, folder=str(folder), data=data)
     rows, beside = _rows(data, table, blueprint)
     repeated = _repeated(run, rows, blueprint)
     test = _held_out(rows, ~repeated, blueprint)
@@ -80,8 +80,7 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
         problem, splits = problem_of(blueprint), DataSplits(train, holdout, None)
         score = next(iter(problem.scores(splits, new, old)), None)
         if score is None or score.metric != blueprint.metric:
-            message = f"{blueprint.metric} has no value on the held-out rows: {problem.unmeasured(splits)}."
-            raise UserError(message, "Give a file with more rows.", code="too-few-rows")
+            raise error_of(UserError, "too-few-rows/metric", blueprint=blueprint, why=problem.unmeasured(splits))
         found = Retraining(
             metric=score.metric,
             old=score.value if score.baseline is None else score.baseline,
@@ -120,8 +119,7 @@ def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, p
     target = blueprint.target or blueprint.labels
     needed = [*(one.name for one in blueprint.columns), *([target] if target else [])]
     if absent := [name for name in needed if name not in loaded.table]:
-        message = f"{str(data)!r} lacks columns of the model: {', '.join(map(repr, absent))}."
-        raise UserError(message, "Give a file with all columns and the target.", code="columns-missing")
+        raise error_of(UserError, "columns-missing", data=str(data), absent=absent)
     if blueprint.threshold is not None:
         loaded = in_classes(loaded, blueprint.threshold)
     known = loaded.table[target].notna() if target else pd.Series(True, index=loaded.table.index)
@@ -129,8 +127,7 @@ def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, p
     try:
         problem_of(blueprint).encoded_target(rows, Strategy())
     except ValueError as error:
-        message = f"The model cannot learn from {str(data)!r}: {error}."
-        raise UserError(message, "Build a new model: palmette automl.", code="target-differs") from error
+        raise error_of(UserError, "target-differs", data=str(data), error=error) from error
     return rows.reset_index(drop=True), loaded.table[~known].reset_index(drop=True)
 
 
@@ -165,8 +162,9 @@ def _held_out(rows: pd.DataFrame, fresh: NDArray[np.bool_], blueprint: Blueprint
     count = round(SHARE * len(usable))
     held = fresh & (units >= usable[len(usable) - count]) if count else np.zeros(len(rows), dtype=bool)
     if held.sum() < FEWEST or held.all():
-        message = f"Only {int(held.sum())} rows can be held out; {int(fresh.sum())} are new to the old model."
-        raise UserError(message, f"Give a file with at least {round(FEWEST / SHARE)} new rows.", code="too-few-rows")
+        raise error_of(
+            UserError, "too-few-rows", held=int(held.sum()), fresh=int(fresh.sum()), least=round(FEWEST / SHARE)
+        )
     return held
 
 
@@ -180,6 +178,5 @@ def _replace(folder: Path, fitted: Path, found: Retraining) -> None:
 def _sound(done: Any) -> Any:
     """The result of a program of the package; raises MachineError if it failed."""
     if isinstance(done, ExecutionResult) and not done.ok:
-        message = f"The package {done.ended} with status {done.exit_code}: {done.last_line[:500]}"
-        raise MachineError(message, "The old model stays as it is.", code="retraining-failed")
+        raise error_of(MachineError, "retraining-failed", done=done, last_line=done.last_line[:500])
     return done

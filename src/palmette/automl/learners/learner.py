@@ -92,12 +92,16 @@ class DefaultConfig(NamedTuple):
     encoders: Mapping[Kind, str] = {}
 
 
-class Cost(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Cost:
     """Estimated cost of a candidate before training."""
 
     seconds: float  # seconds to train in all folds on one thread, without encoders
     megabytes: float  # size of the fitted model
     milliseconds: float  # milliseconds to predict one row
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s, {self.megabytes:g} MB, {self.milliseconds:g} ms"
 
 
 class Measured(NamedTuple):

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.errors import UserError, did_you_mean
+from palmette.errors import UserError
+from palmette.problems import error_of
 
 Task = Literal["classification", "regression", "clustering", "forecasting"]
 Needs = Literal["labels", "probabilities", "values", "groups", "distances"]
@@ -154,8 +155,7 @@ def metric_of(name: str, task: Task) -> Metric:
     if found is not None and found.task == task:
         return found
     known = sorted(one.name for one in METRICS.values() if one.task == task)
-    message = f"There is no metric {name!r} for {task}.{did_you_mean(name, known)}"
-    raise UserError(message, f"Take one of {', '.join(known)}.", code="unknown-metric")
+    raise error_of(UserError, "unknown-metric", name, known, name=name, task=task)
 
 
 def undefined(metric: Metric, truth: NDArray[np.generic]) -> str:

@@ -21,6 +21,7 @@ from palmette.automl.samples import SampleColumn, Samples
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
+from palmette.problems import error_of
 
 SHOWN_CATEGORIES = 30
 MEASURED = 1_000  # number of texts used to measure the mean word count
@@ -39,9 +40,12 @@ def blueprint(
     gone = [Dropped(name=one.column, reason=one.reason) for one in data.treatments if one.kind == "drop"]
     if len(gone) == len(data.treatments):
         reasons = "; ".join(f"{one.name!r}: {one.reason}" for one in gone) or "there is no other column"
-        message = f"No column is left to {f'predict {target!r} from' if target else 'find clusters by'} ({reasons})."
-        remedy = "Exclude fewer columns, or add columns that are known at prediction."
-        raise UserError(message, remedy, code="no-columns")
+        raise error_of(
+            UserError,
+            "no-columns/reasons",
+            purpose=f"predict {target!r} from" if target else "find clusters by",
+            reasons=reasons,
+        )
     answer = samples.column(target) if target else None
     fields: dict[str, Any] = {
         "package": package_name(target or f"{Path(samples.sources[0]).stem}_clusters"),

@@ -7,7 +7,7 @@ import hashlib
 import json
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import median
@@ -167,7 +167,7 @@ class Costs:
     def _expected(self, candidate: Candidate) -> Cost:
         cost = learner_named(candidate.learner).cost(self.facts)
         encoding = sum(one.seconds(self.facts) for one in encoders_of(candidate, self.facts))
-        return cost._replace(seconds=cost.seconds + self.facts.folds * encoding)
+        return replace(cost, seconds=cost.seconds + self.facts.folds * encoding)
 
     @cached_property
     def _seconds(self) -> dict[str, float]:

@@ -15,7 +15,8 @@ from palmette.automl.measure import MOVED, Floats, Predictions, Task, in_order, 
 from palmette.automl.problems.supervised import Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.task_spec.spec import TaskSpec
-from palmette.errors import UserError, did_you_mean
+from palmette.errors import UserError
+from palmette.problems import error_of
 
 IMBALANCED = 0.2  # share of the rarer of two classes below which the default metric ranks rows
 EVEN = 0.9  # entropy of the classes, relative to equally frequent classes, above which accuracy is the default metric
@@ -46,14 +47,10 @@ class Classification(Supervised):
         target = profile.target
         assert target is not None
         counts = class_names(rows[target.name]).value_counts()
-        what = f"The target {target.name!r} has"
         if len(counts) < 2:
-            message = f"{what} the same value, {counts.index[0]!r}, in all {len(rows)} training rows."
-            raise UserError(message, "Name another target, or add rows of another class.", code="one-class")
+            raise error_of(UserError, "one-class", target=target, only=counts.index[0], count=len(rows))
         if len(counts) > len(rows) / 2:
-            message = f"{what} {len(counts)} different values in {len(rows)} training rows."
-            remedy = "Name another target; a column of numbers can be predicted with `--problem regression`."
-            raise UserError(message, remedy, code="too-many-classes")
+            raise error_of(UserError, "too-many-classes", target=target, count=len(counts), rows=len(rows))
         outputs = len(counts) if len(counts) > 2 else 1
         return {
             "metric": Classification.objective(task, profile),
@@ -174,9 +171,7 @@ def positive_class(task: TaskSpec, target: TargetProfile) -> str | None:
         named = [one for one in values if one == asked] or [one for one in values if one.casefold() == asked.casefold()]
         if named:
             return named[0]
-        message = f"The target {target.name!r} has no class {task.positive!r}.{did_you_mean(task.positive, values)}"
-        remedy = f"Name one of {', '.join(map(repr, values[:12]))} with `--positive`."
-        raise UserError(message, remedy, code="unknown-class")
+        raise error_of(UserError, "unknown-class", task.positive, values, target=target, task=task, values=values[:12])
     if target.class_count != 2 or len(values) != 2:
         return None
     negative = [value for value in values if value.strip().casefold() in NEGATIVE]

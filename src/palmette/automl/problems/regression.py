@@ -17,6 +17,7 @@ from palmette.automl.problems.supervised import LOG_SCALES, Supervised, first_me
 from palmette.automl.profile import Profile
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
+from palmette.problems import error_of
 
 ORDERS = 2.0  # powers of ten that a target must span for the default metric to measure ratios
 SKEWED = 1.5  # skew of a target from which its logarithm is tried
@@ -41,17 +42,14 @@ class Regression(Supervised):
         usual = "rmsle" if target.orders >= ORDERS and least >= 0 else "rmse"
         metric = metric_of(named, "regression").name if (named := first_metric(task)) else usual
         if (metric == "rmsle" and least < 0) or (metric == "rmse_log" and least <= 0):
-            message = f"The metric {metric!r} is of logarithms, and the target {target.name!r} has the value {least:g}."
-            raise UserError(message, "Name another metric, for example rmse or mae.", code="metric-unsuited")
+            raise error_of(UserError, "metric-unsuited", metric=metric, target=target, least=least)
         return metric
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
         metric, target = Regression.objective(task, profile), rows[profile.split.target]
         if not pd.api.types.is_numeric_dtype(target.dtype):
-            message = f"The target {target.name!r} has values that are not numbers, e.g. {str(target.iloc[0])!r}."
-            remedy = "Predict it with `--problem classification`, or name another target."
-            raise UserError(message, remedy, code="target-not-numeric")
+            raise error_of(UserError, "target-not-numeric", target=target, example=str(target.iloc[0]))
         bounds = bounds_of(target.to_numpy(float), LOG_SCALES.get(metric, "none"))
         return {"metric": metric, "bounds": bounds, "folds": folds_for(task, profile, len(rows), None)}
 

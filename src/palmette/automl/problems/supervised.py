@@ -107,7 +107,7 @@ class Supervised(Problem):
             named = [(_step(one), self.prepared(one)) for one in group]
             name = named[0][0] if len(named) == 1 else f"models_{number}"
             model = self._mean(named, [one.weight for one in group], ensembling)
-            parts.append((name, _pipeline(group[0].encoder, model)))
+            parts.append((name, pipeline(("features", group[0].encoder), (name, model))))
         return self._mean(parts, [sum(one.weight for one in group) for group in groups], ensembling)
 
     def _mean(self, named: list[tuple[str, Call]], weights: list[float], ensembling: Ensembling) -> Call:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
 from palmette.automl.kinds import as_url, file_kind, with_contents
-from palmette.automl.samples import Dialect, Reading, TableFormat
+from palmette.automl.samples import Dialect, PlainFormat, Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,10 +21,10 @@ SHEET = {"sheet_name": "", "skiprows": 0}
 BLANK_ONLY = "dtype=object, keep_default_na=False, na_values=['']"  # words such as NA are texts
 
 
-def reader_source(format: TableFormat) -> str:
+def reader_source(format: PlainFormat) -> str:
     """The expression that reads the file at `path` with pandas.
 
-    >>> reader_source(TableFormat(dialect=Dialect(delimiter=";")))
+    >>> reader_source(PlainFormat(dialect=Dialect(delimiter=";")))
     'pd.read_csv(path, sep=";", dtype=str, keep_default_na=False)'
     """
     read = {

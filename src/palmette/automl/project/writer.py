@@ -24,7 +24,6 @@ from palmette.automl.project.metrics import direction, metric_source
 from palmette.automl.project.reading import in_file_form, reader_source
 from palmette.automl.project.rendering import one_line, rendered
 from palmette.automl.project.vendoring import vendored
-from palmette.automl.samples import MACROS, Join, TableFormat
 from palmette.automl.weights import weights_named
 from palmette.engine.actor import TextFile
 
@@ -46,6 +45,7 @@ def write_package(
 ) -> tuple[TextFile, ...]:
     """The files of the package, sorted by path."""
     from palmette.automl.composition import COLUMNS
+    from palmette.automl.joins import SQL
     from palmette.automl.problems.problem import problem_of
 
     calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
@@ -70,7 +70,7 @@ def write_package(
         },
         "unconverged": any(path.startswith(UNCONVERGED) for path in paths),
         "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths),
-        "related": {one.table: (one.file, _related_source(one)) for one in blueprint.format.joins},
+        "related": {one.table: (one.file, reader_source(one)) for one in blueprint.format.joins},
         "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
         **problem.package_facts(),
     }
@@ -80,7 +80,7 @@ def write_package(
     named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
     if joins := blueprint.format.joins:
         steps = (f"-- {one_line(one.file)}\nCREATE OR REPLACE TABLE given AS\n{one.sql};\n" for one in joins)
-        named["join.sql"] = "\n".join([MACROS, *steps])
+        named["join.sql"] = "\n".join([SQL["macros"], *steps])
     files = rendered(facts, blueprint.package, named, problem.templates)
     return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint, selection)))
 
@@ -173,11 +173,6 @@ def _reading(blueprint: Blueprint) -> dict[str, Any]:
         "group_in_file": in_file.get(by, by),
         "times": f"{'typed_columns().fit_transform(rows)' if by in in_file else 'rows'}[{source(by)}]",
     }
-
-
-def _related_source(join: Join) -> str:
-    """The source that reads a related file at `path`; totals in it are not left out."""
-    return reader_source(TableFormat(format=join.format, dialect=join.dialect.model_copy(update={"totals": None})))
 
 
 def _groups(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:

@@ -4,19 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from palmette.automl.candidates import Blueprint
-from palmette.automl.formatting import clean, constraint, learner, many, metric, seconds, share
+from palmette.automl.formatting import clean, constraint, learner, many, metric, names, seconds, share
 from palmette.automl.task_spec.spec import Clusters, FieldSource, Forecast, SplitSpec, TaskSpec
 
 LEVELS = {"required": "only", "preferred": "first", "forbidden": "without", "baseline": "compared with"}
-ORIGINS = {
-    "flag": "flag",
-    "file": "task.yaml",
-    "sentence": "the request",
-    "model": "the request, read by a language model",
-    "answer": "your answer",
-    "data": "the data",
-    "default": "default",
-}
 
 
 class Interpreted(NamedTuple):
@@ -110,4 +101,5 @@ def _source(source: FieldSource, name: str) -> str:
             reader = ", read by a language model" if source.origin == "model" else ""
             return f"“{source.words}”{reader}"
         case _:
-            return f"{ORIGINS[source.origin]}{': ' + source.words if source.words else ''}"
+            origin = names("origins")[source.origin]
+            return f"{origin}: {source.words}" if source.words else origin

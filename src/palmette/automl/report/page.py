@@ -15,7 +15,7 @@ from markupsafe import Markup
 from palmette.automl import formatting
 from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.measure import METRICS
-from palmette.automl.problems.problem import Measured, problem_of
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.report.figures import (
     ClassificationResults,
     RegressionResults,
@@ -33,25 +33,8 @@ from palmette.automl.weights import Weights, weights_named
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 1000  # most characters of a text
-SECTIONS = {
-    "results": "Results",
-    "leaderboard": "Leaderboard",
-    "plans": "Plans and training",
-    "importance": "Importance",
-    "data": "Data",
-    "limits": "Limits",
-    "costs": "Time and cost",
-    "use": "Use",
-}
-"""Sections after request and verdict, in page order."""
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "pandas", "numpy")
 LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
-REASONS: dict[Measured, str] = {
-    "predictions": "no predictions of known rows were kept",
-    "importances": "there are too few rows that the model was not trained on",
-    "clustering": "no clusters were kept",
-}
-"""Why something was not measured, where the problem does not say."""
 FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "price", "seconds", "share", "short")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&]|:(?=//)|(?<=www)\.)")
 
@@ -70,11 +53,12 @@ def _view(findings: ReportFindings) -> dict[str, object]:
     classes, values = _results(findings)
     drawn = tuple(cluster_figures(data.clustering)) if data.clustering else ()
     drawn += tuple(forecast_figures(data.forecasts)) if data.forecasts else ()
-    alone: dict[Measured, str] = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
+    alone = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
+    reasons = formatting.names("unmeasured") | alone | dict(data.missing)
     return {
         "f": findings,
         "verdict": findings.verdict,
-        "sections": SECTIONS,
+        "sections": formatting.names("sections"),
         "title": str(findings.samples.threshold or blueprint.target or blueprint.title),
         "request": interpretation(findings.task, blueprint),
         "gauge": _gauge(findings),
@@ -90,7 +74,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
             ("Python", platform.python_version()),
             *((name, one.version) for name in LIBRARIES for one in islice(metadata.distributions(name=name), 1)),
         ),
-        "why_not": {name: reason.rstrip(".") for name, reason in (REASONS | alone | dict(data.missing)).items()},
+        "why_not": {name: reason.rstrip(".") for name, reason in reasons.items()},
     }
 
 

@@ -101,14 +101,6 @@ class PlainFormat(Model):
     """How a delimited text, or a sheet, is written."""
 
 
-MACROS = r"""CREATE OR REPLACE MACRO as_word(cell) AS nullif(trim(cell::VARCHAR), '');
-CREATE OR REPLACE MACRO key_of(cell) AS regexp_replace(as_word(cell), '^(-?\d+)\.0$', '\1');
-CREATE OR REPLACE MACRO as_number(cell) AS try_cast(cell AS DOUBLE);
-CREATE OR REPLACE MACRO as_time(cell) AS try_cast(cell AS TIMESTAMP);
-"""
-"""Functions in the SQL of joins."""
-
-
 class Join(PlainFormat):
     """How columns are added from a related file."""
 

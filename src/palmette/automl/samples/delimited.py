@@ -184,7 +184,7 @@ def table_in(opened: Opened, records: list[Row], repairs: Repairs, form: Dialect
     """The table in records, which may have titles, comments, blank lines and repeated headers among them."""
     rows, above = _rows(records, form, opened.name, repairs)
     if not rows:
-        raise opened.refusal("empty-file", "There are no rows.", "Name a file with a header and rows.")
+        raise opened.refusal("empty-file/rows")
     width = _width(rows)
     opened.require_size(len(rows), width)
     body = [row for row in rows[1:] if row != rows[0]]
@@ -305,8 +305,7 @@ def _even(
     width = max(len(names), width) if width <= len(names) + 1 else len(names)
     ragged = sum(len(row) not in (width, len(names)) for row in rows)
     if ragged > MOST_RAGGED * len(rows):
-        message = f"The header has {len(names)} fields, and {ragged} of {len(rows)} rows have another number of them."
-        raise opened.refusal("not-a-table", message, "Check the delimiter and the quotes of the file.")
+        raise opened.refusal("not-a-table/ragged", fields=len(names), ragged=ragged, rows=len(rows))
     short = sum(len(row) < len(names) for row in rows)
     lost = sum(any(cell.strip() for cell in row[width:]) for row in rows)
     repairs.add("short-rows", name, short, lacking="every cell" if delimiter == " " else "the rest")
@@ -327,10 +326,8 @@ def _require_undivided(opened: Opened, names: Row, rows: list[Row]) -> None:
     named = all(len(row) > len(names) for row in rows) and len({row[0] for row in more}) == len(more)
     if not divided and (named or 2 * len(more) <= len(rows)):
         return
-    message = f"The header has {len(names)} fields, and {len(more)} of {len(rows)} rows have {len(names) + 1}"
-    message += f"; {divided!r} looks like one number, divided" if divided else ""
-    remedy = "Put values that hold the delimiter into quotes, or give every column a name in the header."
-    raise opened.refusal("too-many-fields", f"{message}.", remedy)
+    facts = {"fields": len(names), "more": len(more), "rows": len(rows), "surplus": len(names) + 1}
+    raise opened.refusal("too-many-fields/divided" if divided else "too-many-fields", divided=divided, **facts)
 
 
 def _without_totals(columns: list[Texts]) -> tuple[list[Texts], int, list[str]]:

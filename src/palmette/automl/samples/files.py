@@ -25,8 +25,9 @@ from palmette.automl.kinds import FileKind, digest, file_kinds, inspected, kind_
 from palmette.automl.samples import ArrayUse, Repairs
 from palmette.automl.samples.opening import DATA, Opened, files_below, refusal, require_unpacked
 from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw
-from palmette.errors import InputError, Mistake, UserError, did_you_mean
+from palmette.errors import UserError
 from palmette.knowledge.web import cache_folder
+from palmette.problems import error_of
 
 SAMPLE, MOST_OTHERS = 60, 0.2  # cells that are looked at, and the share of them that may name no file of the kind
 MOST_FILES = 200_000  # of a folder
@@ -59,8 +60,7 @@ def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
         return None
     found = [kind for one in named if (kind := kind_of_file(base / one))]
     if not found:
-        message = f"Column {name!r} names files such as {named[0]!r}, and none is in {str(base)!r}."
-        raise InputError([Mistake("no-files", message, "Put the table beside its files.", str(base))])
+        raise refusal("no-files", base, name=name, named=named[0], folder=str(base))
     return max(found, key=found.count)
 
 
@@ -91,14 +91,14 @@ def with_arrays(raws: Sequence[Raw], requests: Sequence[str], repairs: Repairs) 
         name, _, pattern = (one.strip() for one in asked.partition("="))
         kind = file_kinds().get(name)
         if kind is None or not pattern:
-            message = f"--array {asked!r} names no kind and columns.{did_you_mean(name, file_kinds())}"
-            raise UserError(message, "Write for example --array 'image=pixel_*'.", code="bad-array")
+            raise error_of(UserError, "bad-array/form", name, file_kinds(), asked=asked)
         require_installed(kind)
         parts = [tuple(name for name in raw.names if fnmatchcase(name, pattern)) for raw in made]
         columns = next(filter(None, parts), ())
         if not columns:
-            message = f"No column is called {pattern!r}, which --array {asked} asks for."
-            raise UserError(message, f"The columns are {', '.join(made[0].names[:12])}.", code="no-such-column")
+            raise error_of(
+                UserError, "no-such-column", pattern=pattern, asked=asked, names=", ".join(made[0].names[:12])
+            )
         rows = [_numbers(raw, part, asked) for raw, part in zip(made, parts, strict=True)]
         use = ArrayUse(asked=asked, columns=columns, top=_scale(rows, asked))
         made = [_made_files(raw, its, use, kind, repairs) if its else raw for raw, its in zip(made, rows, strict=True)]
@@ -113,8 +113,7 @@ def _numbers(raw: Raw, columns: Sequence[str], asked: str) -> Pixels:
     try:
         return list(frame.astype(object).apply(pd.to_numeric).to_numpy("float64", na_value=0.0)) if columns else []
     except (ValueError, TypeError) as error:
-        message = f"The columns of --array {asked} do not all hold numbers: {error}."
-        raise UserError(message, "Name columns of numbers.", code="bad-array") from error
+        raise error_of(UserError, "bad-array/numbers", asked=asked, error=error) from error
 
 
 def _listed(cell: object) -> np.ndarray | None:
@@ -131,8 +130,7 @@ def _scale(tables: Sequence[Pixels], asked: str) -> float:
     known = [one for rows in tables for one in rows if one is not None]
     least, most = min((one.min() for one in known), default=0.0), max((one.max() for one in known), default=0.0)
     if least < 0 or most > SCALES[-1]:
-        message = f"The numbers of --array {asked} go from {least:g} to {most:g}; pixels go from 0 to 255."
-        raise UserError(message, "Name columns of pixels.", code="bad-array")
+        raise error_of(UserError, "bad-array", asked=asked, least=least, most=most)
     return next(top for top in SCALES if most <= top)
 
 
@@ -152,8 +150,7 @@ def _made_files(raw: Raw, rows: Pixels, use: ArrayUse, kind: FileKind, repairs: 
         paths.append(str(path) if content else None)
     broken = paths.count(None)
     if broken == len(paths):
-        message = f"The {len(use.columns)} columns of --array {use.asked} make no {kind.name} in any row of {raw.name}."
-        raise UserError(message, "A picture is a square of pixels, with one or three numbers each.", code="bad-array")
+        raise error_of(UserError, "bad-array/shape", count=len(use.columns), use=use, kind=kind, raw=raw)
     repairs.add("arrays-made", raw.name, len(paths) - broken, kind=kind.name, name=name, columns=len(use.columns))
     repairs.add("broken-arrays", raw.name, broken, name=name)
     bare = raw.without_columns([raw.names.index(one) for one in use.columns if one in raw.names])
@@ -181,8 +178,7 @@ def file_set(place: Path) -> FileSet | None:
         return None
     every = [path for path in files_below(folder) if not path.is_symlink()]  # a link may lead anywhere
     if len(every) > MOST_FILES:
-        message = f"This folder holds {len(every)} files; a data set has {MOST_FILES} at most."
-        raise refusal(place, "too-many-files", message, "Name the folder that matters.")
+        raise refusal("too-many-files/folder", place, count=len(every), most=MOST_FILES)
     kinds = {path: kind_of_file(path) for path in every if path.suffix.lower() not in DATA}
     counts = Counter(kind.name for kind in kinds.values() if kind).most_common(1)
     if not counts or counts[0][1] <= len(every) - len(kinds):
@@ -201,8 +197,7 @@ def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
     repairs.add("other-files", files.folder.name, files.others, kind=files.kind.name)
     if not any(known.values()):
         why = next((one.text for one in repairs if one.code == "unreadable-files"), "")
-        message = " ".join(["None of the files can be read.", why]).strip()
-        raise refusal(files.folder, "no-data", message, f"Name a folder with files of kind {files.kind.name}.")
+        raise refusal("no-data/files", files.folder, why=why, kind=files.kind.name)
     for path in files.files:
         above = path.relative_to(root).parts[:-1]
         part = above[0].casefold() if above and above[0].casefold() in TRAIN | TEST | VALIDATION else ""
@@ -234,13 +229,9 @@ def _table(kind: FileKind, folder: Path, rows: Sequence[tuple[str, str]]) -> Raw
 
 def _root(files: FileSet) -> Path:
     """The folder below which labels begin: one that holds nothing but a folder, as in many archives, is passed."""
-    root = files.folder
-    while True:
-        first = {path.relative_to(root).parts[0] for path in files.files}
-        inside = root / next(iter(first))
-        if len(first) != 1 or not inside.is_dir() or all(path.parent == inside for path in files.files):
-            return root
-        root = inside
+    folders = {path.parent for path in files.files}
+    root = Path(os.path.commonpath(folders))
+    return root.parent if folders == {root} != {files.folder} else root
 
 
 def _unpacked(place: Path) -> Path | None:
@@ -271,7 +262,7 @@ def _write_arrays(place: Path, folder: Path) -> None:
     arrays: dict[str, Any] = dict(np.load(io.BytesIO(place.read_bytes()), allow_pickle=False))
     pictures = {name: one for name, one in arrays.items() if one.ndim in (3, 4) and one.dtype == np.uint8}
     if not pictures:
-        raise refusal(place, "not-a-table", "It has no array of images of bytes.", "Store (n, height, width, 3) uint8.")
+        raise refusal("not-a-table/arrays", place)
     for name, values in pictures.items():
         part = next((word for word in ("train", "test", "val") if word in name.lower()), "")
         labels = [one for other, one in arrays.items() if other not in pictures and part in other.lower()]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -26,6 +27,7 @@ from palmette.automl.samples.delimited import LINE_END, raw_of, read_delimited, 
 from palmette.automl.samples.opening import DAMAGE, Opened, decode, most_unpacked
 from palmette.automl.samples.tables import Raw, typed_table
 from palmette.errors import MachineError
+from palmette.problems import error_of
 
 MOST_CELL = 2**24  # bytes of one cell of a database, where cells may be computed
 MOST_ROWS = 2**20  # of a sheet
@@ -39,6 +41,8 @@ END_OF_FILE = "\x1a"  # on systems that stored no lengths
 DECLARED = re.compile(rb"<!(DOCTYPE|ENTITY)", re.I)
 NODE, ENDS = "id", ("source", "target")  # of graphs in files of one graph
 Frame = pd.DataFrame
+NumberedRows = list[tuple[int, list[str]]]  # of a sheet: the number and the cells of each row
+LIBRARY_ERRORS = (pa.ArrowException, duckdb.Error, sqlite3.Error, *DAMAGE)
 Objects = Sequence[Mapping[str, Any]]
 
 
@@ -47,20 +51,25 @@ def read_tables(opened: Opened) -> list[Raw]:
     try:
         found = list(_tables(opened))
     except ImportError as error:
-        message = f"Reading {opened.format} needs {error.name!r}, which is not installed."
-        raise MachineError(message, "Install palmette[automl].", code="missing-library") from error
+        raise error_of(MachineError, "missing-library/format", opened=opened, error=error) from error
     if not found:
-        raise opened.refusal("empty-file", "There are no tables in it.", "Name a file with a table.")
+        raise opened.refusal("empty-file/tables")
     return [replace(found[0], member=opened.member)] if len(found) == 1 else found
 
 
 def _tables(opened: Opened) -> Iterator[Raw]:
-    if reader := READERS.get(opened.format):
-        yield from (typed_table(opened, frame, opened.format, name) for name, frame in reader(opened))
-    elif opened.format == "excel":
-        yield from _excel(opened)
-    else:
+    if opened.format == "text":
         yield from _text(opened, *decode(opened.data))
+        return
+    try:
+        found = list(READERS[opened.format](opened))
+    except LIBRARY_ERRORS as error:
+        raise opened.damaged(error) from error
+    for name, table in found:
+        if isinstance(table, Frame):
+            yield typed_table(opened, table, opened.format, name)
+        elif table:
+            yield _sheet(opened, name, table, len(found) > 1)
 
 
 def _text(opened: Opened, text: str, encoding: str) -> Iterator[Raw]:
@@ -98,8 +107,7 @@ def _json(opened: Opened, text: str, repairs: Repairs) -> Sequence[tuple[str, Fr
     frames = _node_link(opened, value) if isinstance(value, dict) else []
     frame = None if frames else _json_table(opened, value)
     if frame is None and not frames:
-        message = "The JSON is not a table: an array of objects, an object on each line, or a list for each column."
-        raise opened.refusal("not-a-table", message, "Write an array of objects.")
+        raise opened.refusal("not-a-table/json")
     return frames if frame is None else [("", frame)]
 
 
@@ -130,11 +138,9 @@ def _flattened(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _records(opened: Opened, records: Objects) -> Frame:
-    """The table of objects, column by column."""
-    names = dict.fromkeys(name for one in records for name in one)
-    opened.require_size(len(records), len(names))
-    columns = {name: pd.Series([one.get(name) for one in records], dtype=object) for name in names}
-    return Frame(columns, columns=[*names])
+    """The table of objects."""
+    opened.require_size(len(records), len({name for one in records for name in one}))
+    return Frame(records, dtype=object)
 
 
 def _node_link(opened: Opened, value: Mapping[str, Any]) -> Sequence[tuple[str, Frame]]:
@@ -154,40 +160,38 @@ def _graph(opened: Opened, nodes: Objects, edges: Objects) -> Sequence[tuple[str
 def _graphml(opened: Opened) -> Iterator[tuple[str, Frame]]:
     """Nodes and edges of GraphML, with their attributes."""
     if DECLARED.search(opened.data):  # entities can make a short file endless
-        message = "The GraphML file declares entities, which are not expanded."
-        raise opened.refusal("not-a-table", message, "Write it again without a DOCTYPE.")
+        raise opened.refusal("not-a-table/entities")
     networkx = importlib.import_module("networkx")
     try:
         graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=io.BytesIO(opened.data)))
-    except (networkx.NetworkXException, *DAMAGE) as error:
-        raise opened.damaged(error, "GraphML") from error
+    except networkx.NetworkXException as error:
+        raise opened.damaged(error) from error
     if len(graphs) != 1:
-        message = f"It holds {len(graphs)} graphs; nodes of one graph can be classified, whole graphs cannot."
-        raise opened.refusal("not-a-table", message, "Give a file with one graph.")
+        raise opened.refusal("not-a-table/graphs", count=len(graphs))
     nodes = [{NODE: name} | {f"{key}_value" if key == NODE else key: cell for key, cell in facts.items()}
              for name, facts in graphs[0].nodes(data=True)]  # fmt: skip
     edges = [{**facts, **dict(zip(ENDS, ends, strict=True))} for *ends, facts in graphs[0].edges(data=True)]
     yield from _graph(opened, nodes, edges)
 
 
-def _excel(opened: Opened) -> Iterator[Raw]:
+def _excel(opened: Opened) -> Iterator[tuple[str, NumberedRows]]:
     openpyxl = importlib.import_module("openpyxl")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of styles and validations, which are not read
-            book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True)
-            sheets = {sheet.title: list(_rows(opened, sheet)) for sheet in book.worksheets}
-    except DAMAGE as error:
-        raise opened.damaged(error) from error
-    for title, rows in ((title, rows) for title, rows in sheets.items() if rows):
-        repairs, width = Repairs(), max(len(row) for _, row in rows)
-        opened.require_size(len(rows), width)
-        full = [row + [""] * (width - len(row)) for _, row in rows]
-        used = [place for place in range(width) if any(row[place].strip() for row in full)]
-        cells = [row[used[0] : used[-1] + 1] for row in full]
-        found = table_in(opened, cells, repairs, Dialect(delimiter="", quote=""))
-        form = Dialect(skipped=rows[found.above][0], sheet=title if len(sheets) > 1 else "")
-        yield raw_of(opened, found, repairs, form, title)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and validations, which are not read
+        book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True)
+        yield from [(sheet.title, list(_rows(opened, sheet))) for sheet in book.worksheets]
+
+
+def _sheet(opened: Opened, title: str, rows: NumberedRows, is_one_of_several: bool) -> Raw:
+    """The table in the cells of a sheet."""
+    repairs, width = Repairs(), max(len(row) for _, row in rows)
+    opened.require_size(len(rows), width)
+    full = [row + [""] * (width - len(row)) for _, row in rows]
+    used = [place for place in range(width) if any(row[place].strip() for row in full)]
+    cells = [row[used[0] : used[-1] + 1] for row in full]
+    found = table_in(opened, cells, repairs, Dialect(delimiter="", quote=""))
+    form = Dialect(skipped=rows[found.above][0], sheet=title if is_one_of_several else "")
+    return raw_of(opened, found, repairs, form, title)
 
 
 def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[int, list[str]]]:
@@ -195,8 +199,7 @@ def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[int, list[str]]]:
     sheet.reset_dimensions()
     for number, row in enumerate(sheet.iter_rows(values_only=True)):
         if number == MOST_ROWS:
-            message = f"The sheet {sheet.title!r} has a row of a number beyond {MOST_ROWS}, the most of any workbook."
-            raise opened.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
+            raise opened.refusal("damaged-file/rows", sheet=sheet.title, most=MOST_ROWS)
         whole = (isinstance(one, float) and one.is_integer() and abs(one) < EXACT for one in row)
         cells = ["" if one is None else str(int(one) if w else one) for one, w in zip(row, whole, strict=True)]
         if any(cell.strip() for cell in cells):
@@ -207,25 +210,19 @@ def _sqlite(opened: Opened) -> Iterator[tuple[str, Frame]]:
     for end in ("-wal", "-journal"):
         beside = opened.path.with_name(opened.path.name + end)
         if beside.is_file() and beside.stat().st_size:
-            message = f"Some of the database is still in {beside.name!r}, beside it."
-            remedy = "Close the program that writes to it, or copy it: sqlite3 FILE 'VACUUM INTO \"copy.sqlite\"'"
-            raise opened.refusal("unfinished-database", message, remedy)
-    try:
-        with closing(sqlite3.connect(":memory:")) as connection:
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
-            # A journal in WAL mode cannot be used in memory; these two bytes name the mode.
-            connection.deserialize(opened.data[:18] + b"\x01\x01" + opened.data[20:])
-            tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
-            for (name,) in (one for one in tables if not one[0].startswith("sqlite_")):
-                table = quoted(name)
-                for column in connection.execute(f"PRAGMA table_xinfo({table})").fetchall():
-                    if column[6] == VIRTUAL:  # a short file can ask for work without end
-                        message = f"The column {column[1]!r} is computed when it is read."
-                        raise opened.refusal("not-a-table", message, "Save the table as CSV.", field=str(column[1]))
-                cursor = connection.execute(f"SELECT * FROM {table}")
-                yield name, Frame(cursor.fetchall(), columns=[one[0] for one in cursor.description])
-    except (sqlite3.Error, *DAMAGE) as error:
-        raise opened.damaged(error) from error
+            raise opened.refusal("unfinished-database", beside=beside.name)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
+        # A journal in WAL mode cannot be used in memory; these two bytes name the mode.
+        connection.deserialize(opened.data[:18] + b"\x01\x01" + opened.data[20:])
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+        for (name,) in (one for one in tables if not one[0].startswith("sqlite_")):
+            table = quoted(name)
+            for column in connection.execute(f"PRAGMA table_xinfo({table})").fetchall():
+                if column[6] == VIRTUAL:  # a short file can ask for work without end
+                    raise opened.refusal("not-a-table/computed", field=str(column[1]))
+            cursor = connection.execute(f"SELECT * FROM {table}")
+            yield name, Frame(cursor.fetchall(), columns=[one[0] for one in cursor.description])
 
 
 def quoted(*names: str) -> str:
@@ -234,43 +231,32 @@ def quoted(*names: str) -> str:
 
 
 def _parquet(opened: Opened) -> Iterator[tuple[str, Frame]]:
-    try:
-        known = pq.ParquetFile(io.BytesIO(opened.data)).metadata
-        stored = sum(known.row_group(place).total_byte_size for place in range(known.num_row_groups))
-        opened.require_size(known.num_rows, known.num_columns)
-        opened.require_bytes(max(stored, known.num_rows * known.num_columns * CELL))
-        columns = (known.schema.column(place) for place in range(known.num_columns))
-        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-        file = pq.ParquetFile(io.BytesIO(opened.data), read_dictionary=texts)  # holds a repeated text once
-        yield "", _frame(opened, file.iter_batches(BATCH), file.schema_arrow)
-    except (pa.ArrowException, *DAMAGE) as error:
-        raise opened.damaged(error) from error
+    known = pq.ParquetFile(io.BytesIO(opened.data)).metadata
+    stored = sum(known.row_group(place).total_byte_size for place in range(known.num_row_groups))
+    opened.require_size(known.num_rows, known.num_columns)
+    opened.require_bytes(max(stored, known.num_rows * known.num_columns * CELL))
+    columns = (known.schema.column(place) for place in range(known.num_columns))
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    file = pq.ParquetFile(io.BytesIO(opened.data), read_dictionary=texts)  # holds a repeated text once
+    yield "", _frame(opened, file.iter_batches(BATCH), file.schema_arrow)
 
 
 def _arrow(opened: Opened) -> Iterator[tuple[str, Frame]]:
-    try:
-        with pa.ipc.open_file(pa.py_buffer(opened.data)) as file:
-            yield "", _frame(opened, map(file.get_batch, range(file.num_record_batches)), file.schema)
-    except (pa.ArrowException, *DAMAGE) as error:
-        raise opened.damaged(error) from error
+    with pa.ipc.open_file(pa.py_buffer(opened.data)) as file:
+        yield "", _frame(opened, map(file.get_batch, range(file.num_record_batches)), file.schema)
 
 
 def _duckdb(opened: Opened) -> Iterator[tuple[str, Frame]]:
-    import duckdb
-
     if opened.compression:
-        raise opened.refusal("damaged-file", "A compressed DuckDB file is not supported.", "Unpack it first.")
+        raise opened.refusal("damaged-file/compressed")
     most = max(DUCKDB_NEEDS, most_unpacked(opened.size))
-    try:
-        with duckdb.connect(str(opened.path), read_only=True) as connection:
-            connection.execute(f"SET enable_external_access = false; SET memory_limit = '{most}B'")
-            query = "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() ORDER BY ALL"
-            for schema, name, count, columns in connection.execute(query).fetchall():
-                opened.require_size(count, columns)
-                batches = connection.sql(f"SELECT * FROM {quoted(schema, name)}").to_arrow_reader(BATCH)
-                yield name if schema == "main" else f"{schema}.{name}", _frame(opened, batches, batches.schema)
-    except (duckdb.Error, *DAMAGE) as error:
-        raise opened.damaged(error) from error
+    with duckdb.connect(str(opened.path), read_only=True) as connection:
+        connection.execute(f"SET enable_external_access = false; SET memory_limit = '{most}B'")
+        query = "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() ORDER BY ALL"
+        for schema, name, count, columns in connection.execute(query).fetchall():
+            opened.require_size(count, columns)
+            batches = connection.sql(f"SELECT * FROM {quoted(schema, name)}").to_arrow_reader(BATCH)
+            yield name if schema == "main" else f"{schema}.{name}", _frame(opened, batches, batches.schema)
 
 
 def _frame(opened: Opened, batches: Iterable[Any], schema: pa.Schema) -> Frame:
@@ -333,7 +319,7 @@ def _column(cells: Any) -> pd.Series[Any]:
     return column
 
 
-READERS: Mapping[str, Callable[[Opened], Iterator[tuple[str, Frame]]]] = {
-    "parquet": _parquet, "arrow": _arrow, "duckdb": _duckdb, "sqlite": _sqlite, "graphml": _graphml,
+READERS: Mapping[str, Callable[[Opened], Iterator[tuple[str, Frame | NumberedRows]]]] = {
+    "parquet": _parquet, "arrow": _arrow, "duckdb": _duckdb, "sqlite": _sqlite, "graphml": _graphml, "excel": _excel,
 }  # fmt: skip
-"""Readers of formats with types of their own; each yields names and rows of tables."""
+"""Readers of binary formats; each yields names and rows of tables."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from palmette.automl.joins import with_related
 from palmette.automl.kinds import file_kind, files_digest, inspected
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
@@ -24,12 +24,12 @@ from palmette.automl.samples import Join, Loaded, Repairs, SampleColumn, Samples
 from palmette.automl.samples.files import LABEL, file_set, tables_of, with_arrays, with_files
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
-from palmette.automl.samples.related import with_related
 from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
 from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import InputError, UserError, did_you_mean
 from palmette.knowledge.datasets import fetched, is_named
+from palmette.problems import error_of
 
 PARTS = 5  # distinct values up to which a column may name the parts of a split
 SIGN_SAMPLE = 300
@@ -53,10 +53,9 @@ def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = 
     """
     named = tuple(map(str, places))
     if not named or not all(map(str.strip, named)):  # an empty path would be the current folder
-        raise UserError("No data was named.", "Name a file, a folder, or a set such as 'sklearn:iris'.", code="no-data")
+        raise error_of(UserError, "no-data/unnamed")
     if address := next(filter(ADDRESS.match, named), ""):
-        message = "This is an address, and data are not fetched."
-        raise refusal(address, "not-a-file", message, "Download it, and name the file.")
+        raise refusal("not-a-file/address", address)
     return _once(named, table, tuple(arrays), None, *_stamps(named))
 
 
@@ -90,8 +89,7 @@ def reload(samples: Samples) -> Loaded:
 
 
 def _changed(path: str | None) -> UserError:
-    message = f"{path!r} has changed since it was read, or is gone."
-    return UserError(message, "Put it back, or start a new run.", code="data-changed")
+    return error_of(UserError, "data-changed", path=path)
 
 
 def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> str:
@@ -184,7 +182,7 @@ def _read(place: Path, files: Sequence[Path], repairs: Repairs) -> list[Raw]:
         try:
             # A folder from elsewhere may hold a link to any file here.
             if file != place and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(place)):
-                raise refusal(file, "leads-out", "It is a link that leads out of the folder.", "Name it by itself.")
+                raise refusal("leads-out", file)
             tables = [table for opened in open_file(file) for table in read_tables(opened)]
             found += [_with_partition(table, file.relative_to(place).parts[:-1]) for table in tables]
         except InputError as error:
@@ -209,10 +207,8 @@ def _with_partition(raw: Raw, folders: Sequence[str]) -> Raw:
 def _once_each(raws: Sequence[Raw], repairs: Repairs) -> list[Raw]:
     """The tables without repeated files, whose rows would be both learnt from and measured on."""
     found = dict[tuple[object, ...], Raw]()
-    digests = {id(raw.opened.data): hashlib.sha256(raw.opened.data).hexdigest() for raw in raws if raw.opened.data}
     for raw in raws:
-        content = digests.get(id(raw.opened.data), raw.opened.sha256)
-        first = found.setdefault((content, raw.partition, raw.member), raw)
+        first = found.setdefault((raw.opened.data or raw.opened.sha256, raw.partition, raw.member), raw)
         if first is not raw:
             repairs.add("read-once", raw.name, len(raw.frame), other=first.name)
     return list(found.values())
@@ -222,7 +218,7 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
     """One table out of the files of every role, with types and kinds."""
     first, form = roles.train[0], roles.submission
     if not first.names:
-        raise first.opened.refusal("empty-file", "There are no columns.", "Name a file with a header and rows.")
+        raise first.opened.refusal("empty-file/columns")
     _report(roles, repairs)
     kinds = {name: kind for raw in roles.used for name, kind in raw.files}
     frames = [[raw.frame.set_axis(list(raw.names), axis=1) for raw in raws] for _, raws in roles.by_role[:3]]
@@ -312,8 +308,7 @@ def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:
     column = samples.column(threshold.column)
     if column is None or column.kind != "number":
         why = "is not a column of the data" if column is None else f"holds no numbers: its kind is {column.kind}"
-        message = f"{threshold.column!r} is to be compared with {threshold.value:g}, and {why}."
-        raise UserError(message, "Name a column of numbers in the request.", code="no-numbers")
+        raise error_of(UserError, "no-numbers", threshold=threshold, why=why)
     numbers, (yes, no) = loaded.table[column.name], threshold.classes
     compare = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[threshold.comparison]
     sides = np.where(compare(numbers.to_numpy(float), threshold.value), yes, no)

@@ -13,12 +13,13 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from palmette.errors import InputError, Mistake
+from palmette.errors import InputError
+from palmette.problems import fault
 
 MOST_BYTES = 4 * 2**30  # of a file, compressed or not, that is read into memory
 MOST_CELLS = MOST_BYTES // 8
@@ -54,7 +55,6 @@ REFUSED: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("an unknown archive", (b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x1f\x9d")),
     ("an ARFF file", (b"@relation",)),
 )
-SAVE = "Save the table in it as CSV, Parquet or .xlsx."
 PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
 GRAPHML = re.compile(rb"<graphml[\s>]")
 ARFF_COMMENTS = re.compile(rb"\A(?:%[^\n]*\n\s*)+(?=@)")
@@ -92,27 +92,26 @@ class Opened:
     def require_size(self, rows: int, columns: int) -> None:
         """Raises InputError for a table that memory cannot hold: few bytes can describe many cells."""
         if columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
-            message = f"The table has {rows} rows and {columns} columns."
-            remedy = f"Give one with {MOST_COLUMNS} columns and {MOST_CELLS} cells at most."
-            raise self.refusal("too-large", message, remedy)
+            limits = {"most_columns": MOST_COLUMNS, "most_cells": MOST_CELLS}
+            raise self.refusal("too-large/table", rows=rows, columns=columns, **limits)
 
     def require_bytes(self, size: int) -> None:
         """Raises InputError for more bytes than the file may unpack to."""
         require_unpacked(self.path, size, len(self.data) or self.size)
 
-    def refusal(self, code: str, message: str, remedy: str = SAVE, **more: str) -> InputError:
-        return refusal(f"{self.path}{f' ({self.member})' if self.member else ''}", code, message, remedy, **more)
+    def refusal(self, problem: str, /, **facts: object) -> InputError:
+        return refusal(problem, f"{self.path}{f' ({self.member})' if self.member else ''}", **facts)
 
     def damaged(self, error: Exception, form: str = "") -> InputError:
         """The exception of a library as an error of the file."""
         reason = "".join(char if char.isprintable() else "?" for char in " ".join(str(error).split())[:200])
-        message = f"The {form or self.format} file is damaged: {reason}."
-        return self.refusal("damaged-file", message, "Write it again, or save the table as CSV.")
+        return self.refusal("damaged-file", format=form or self.format, reason=reason)
 
 
-def refusal(file: str | Path, code: str, message: str, remedy: str = SAVE, **more: str) -> InputError:
-    """One mistake in a data file as an error."""
-    return InputError([Mistake(code, message, remedy, str(file), **more)])  # type: ignore[arg-type]  # field, value
+def refusal(problem: str, file: str | Path, /, **facts: object) -> InputError:
+    """One mistake in a data file as an error; its texts are in `problems.yaml`."""
+    found = fault(problem, facts.pop("value", None), **facts)
+    return InputError([replace(found, file=str(file), field=str(facts.get("field", "")))])
 
 
 def most_unpacked(packed: int) -> int:
@@ -123,14 +122,12 @@ def most_unpacked(packed: int) -> int:
 def require_unpacked(path: Path, unpacked: int, packed: int) -> None:
     """Raises InputError for more bytes than so many may unpack to."""
     if unpacked > most_unpacked(packed):
-        message = f"It unpacks to more than {most_unpacked(packed)} bytes, from {packed}."
-        raise refusal(path, "too-large", message, "Unpack it if you trust its author, or give a sample of it.")
+        raise refusal("too-large/unpacked", path, most=most_unpacked(packed), packed=packed)
 
 
 def _require_few(place: Path, files: Sequence[object]) -> None:
     if len(files) > MOST_FILES:
-        message = f"There are {len(files)} data files; a data set has {MOST_FILES} at most."
-        raise refusal(place, "too-many-files", message, "Name the files that matter.")
+        raise refusal("too-many-files", place, count=len(files), most=MOST_FILES)
 
 
 def files_below(folder: Path, deepest: int = 6) -> Iterator[Path]:
@@ -151,16 +148,14 @@ def data_files(place: Path) -> list[Path]:
     try:
         found = sorted(files_below(place, TABLES_DEEPEST)) if place.is_dir() else [place]
     except OSError as error:
-        raise refusal(place, "unreadable", f"There is no such path: {error.strerror}.", "Check the path.") from error
+        raise refusal("unreadable/path", place, error=error.strerror) from error
     chosen = found if found == [place] else select_data(found)
     if not chosen:
-        listed = ", ".join(repr(path.name) for path in found[:5]) or "nothing"
-        message = f"There is no data file in this folder; it holds {listed}."
-        raise refusal(place, "no-data", message, "Name a folder with CSV, Parquet, JSON, Excel or SQLite files.")
+        raise refusal("no-data", place, listed=", ".join(repr(path.name) for path in found[:5]) or "nothing")
     _require_few(place, chosen)
     for name in map(str, chosen):
         if (shown := name.encode("utf-8", "replace").decode()) != name:
-            raise refusal(shown, "no-text", "The name of this file is not text in UTF-8.", "Rename it.")
+            raise refusal("no-text", shown)
     return chosen
 
 
@@ -179,20 +174,19 @@ def open_file(path: Path) -> Iterator[Opened]:
     """The data files in a file: itself, or the members of an archive; InputError where there is none to read."""
     try:
         if not path.exists():
-            raise refusal(path, "no-such-file", f"There is no file {str(path)!r}.", "Check the path.")
+            raise refusal("no-such-file/data", path, path=str(path))
         if not path.is_file():
-            raise refusal(path, "not-a-file", "This is neither a file nor a folder.", "Name a regular file.")
+            raise refusal("not-a-file", path)
         if (size := path.stat().st_size) > MOST_BYTES:
-            raise refusal(path, "too-large", f"It has {size} bytes; {MOST_BYTES} at most.", "Give a sample of it.")
+            raise refusal("too-large/data", path, size=size, most=MOST_BYTES)
         data = path.read_bytes()
     except (OSError, ValueError) as error:
-        message = f"The file cannot be read: {getattr(error, 'strerror', None) or error}."
-        raise refusal(path, "unreadable", message, "Check the path and its permissions.") from error
+        raise refusal("unreadable", path, error=getattr(error, "strerror", None) or error) from error
     sha256 = hashlib.sha256(data).hexdigest()
     for member, content, compression in _unpacked(path, data):
         name = f"{path} ({member})" if member else str(path)
         if not content.strip(b"\0 \t\r\n"):
-            raise refusal(name, "empty-file", "The file is empty.", "Name a file with a header and rows.")
+            raise refusal("empty-file/data", name)
         yield Opened(path, member, content, _format(name, content), compression, sha256, len(data))
 
 
@@ -211,8 +205,7 @@ def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
         else:
             yield "", data, ""
     except DAMAGE as error:
-        message = f"The archive is damaged or locked: {error}."
-        raise refusal(path, "damaged-archive", message, "Fetch it again, or unpack it.") from error
+        raise refusal("damaged-archive", path, error=error) from error
 
 
 def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
@@ -223,16 +216,15 @@ def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
             yield "", data, ""
             return
         if "[Content_Types].xml" in names or "mimetype" in names:
-            raise refusal(path, "not-a-table", "This is an office document.")
+            raise refusal("not-a-table", path, what="an office document")
         if twice := next((name for name, count in Counter(names).items() if count > 1), ""):
-            message = f"The archive names {twice!r} twice."
-            raise refusal(path, "damaged-archive", message, "Unpack it, and name the file that matters.")
+            raise refusal("damaged-archive/twice", path, name=twice)
         hidden = re.compile(r"(^|/)(\.|__MACOSX)")
         files = [info for info in archive.infolist() if not info.is_dir() and not hidden.search(info.filename)]
         chosen = {str(one) for one in select_data([Path(info.filename) for info in files])}
         files = [info for info in files if not chosen or str(Path(info.filename)) in chosen]
         if not files:
-            raise refusal(path, "empty-file", "The archive has no files.", "Name a file with a header and rows.")
+            raise refusal("empty-file/archive", path)
         _require_few(path, files)
         for info in sorted(files, key=lambda info: info.filename):
             yield (info.filename if len(files) > 1 else ""), archive.read(info), "zip"
@@ -253,14 +245,14 @@ def _format(name: str, data: bytes) -> str:
     for what, magics in REFUSED:
         exact = magics if binary else tuple(one for one in magics if not one.isalnum())
         if start.startswith(magics) or data.startswith(exact):
-            raise refusal(name, "not-a-table", f"This is {what}.")
+            raise refusal("not-a-table", name, what=what)
     if data[:1] == b"\x80" or name.lower().endswith(PICKLED):
-        raise refusal(name, "not-a-table", "This is a Python object file, and opening one can run code.")
+        raise refusal("not-a-table", name, what="a Python object file, and opening one can run code")
     sample = data[:100_000].rstrip(b"\0")
     control = len(sample) - len(sample.translate(None, CONTROL))
     binary = control > len(sample) // 50 or sample.count(0) > len(sample) // 5
     if data[257:262] == b"ustar" or (binary and not _wide_encoding(data)):
-        raise refusal(name, "not-a-table", "The file is binary, of no supported format.")
+        raise refusal("not-a-table/binary", name)
     return "text"
 
 

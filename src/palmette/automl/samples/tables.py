@@ -94,9 +94,7 @@ def typed_table(
     opened.require_size(*frame.shape)
     repairs, sources = repairs or Repairs(), pandas_names(list(map(str, frame.columns)))
     frame = frame.set_axis(range(frame.shape[1]), axis=1).reset_index(drop=True)
-    categories = [place for place, dtype in enumerate(frame.dtypes) if isinstance(dtype, pd.CategoricalDtype)]
-    names, frame = clean_names(sources, repairs), frame.astype(dict.fromkeys(categories, object))
-    return Raw(opened, member, form, tuple(names), tuple(sources), frame, repairs)
+    return Raw(opened, member, form, tuple(clean_names(sources, repairs)), tuple(sources), frame, repairs)
 
 
 def pandas_names(cells: Sequence[str]) -> list[str]:
@@ -264,8 +262,6 @@ def submission_order(sample: Raw, inference: Sequence[Raw], key: str) -> npt.NDA
         if count := int(wrong.sum()):
             row = int(np.flatnonzero(wrong)[0])
             more = f", and {count - 1} more rows are like it" if count > 1 else ""
-            message = f"Row {row + 1} of the sample submission asks for {key} {wanted[row][:SHOWN]!r}, which {what}"
-            message += f" of {inference[0].name}{more}."
-            remedy = "Give the sample that belongs to the test file, or leave it out."
-            raise sample.opened.refusal("submission-differs", message, remedy, field=key, value=wanted[row][:SHOWN])
+            facts = {"row": row + 1, "field": key, "value": wanted[row][:SHOWN], "file": f"{inference[0].name}{more}"}
+            raise sample.opened.refusal("submission-differs", what=what, **facts)
     return np.asarray(pd.Index(present).get_indexer(pd.Index(wanted)))

@@ -54,7 +54,7 @@ def select(
     taken: Mapping[str, float] | None = None,
     folds: NDArray[np.int64] | None = None,
 ) -> Selection:
-    """Selects the best candidate or ensemble that keeps the limits; if no candidate does, the best candidate of all.
+    """Selects the best candidate or ensemble that keeps the limits; if no candidate does, the one closest to them.
 
     Args:
         results: Verified results, at least one.
@@ -65,8 +65,10 @@ def select(
     """
     shares = dict(taken or {})
     eligible = [one for one in results if shares.get(one.name, 0.0) <= 1.0]
+    several = f"the best of {len(results)} candidates" if len(results) > 1 else "the only candidate"
     if not eligible:
-        eligible, shares, ensembling = list(results), {}, "single"
+        several = "closest to the limits, which no candidate keeps"
+        eligible, ensembling = [min(results, key=lambda one: shares[one.name])], "single"
 
     def fits(names: Collection[str]) -> bool:
         return sum(shares.get(name, 0.0) for name in names) <= 1.0
@@ -74,7 +76,6 @@ def select(
     ranked = sorted((Ranked(one, scorer.utility(one.outputs)) for one in eligible), key=lambda one: -one.utility)
     best = ranked[0].result
     single = Ensemble(((best, 1.0),), best.outputs, "single")
-    several = f"the best of {len(results)} candidates" if len(results) > 1 else "the only candidate"
     chosen, reason = single, f"{best.name} is {several}"
     if ensembling != "single" and scorer.blends and len(ranked) > 1:
         together = _together(ranked[:MOST_CANDIDATES], scorer, ensembling, fits)

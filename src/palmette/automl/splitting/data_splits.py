@@ -7,10 +7,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from palmette.automl.problem_traits import sees_all_rows
-from palmette.automl.task_spec.spec import Forecast, TaskSpec
+from palmette.automl.task_spec.spec import Forecast, SplitSpec, TaskSpec
 from palmette.documents import Model
 from palmette.engine.registry import load
 from palmette.errors import UserError
+from palmette.problems import error_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,26 +26,17 @@ CELLS = 100_000  # values a second of the budget, to be written, read and learnt
 LEAST = 1_000  # rows that are learnt from, however short the budget
 
 
-class SplitRequest(Model):
+class SplitRequest(SplitSpec):
     """What is predicted, and how the rows are split for it."""
 
     target: str = ""
     """Empty for clustering."""
     problem: str
     """A registered problem, e.g. `classification`."""
-    by: Literal["", "random", "stratified", "group", "time", "column"] = ""
-    """Empty: the data decide."""
     group: str = ""
     """A column whose equal values stay on one side; empty to let the data decide."""
     time: str = ""
     """The column of times whose latest rows are the hold-out."""
-    column: str = ""
-    """The column that names the part of each row."""
-    since: str = ""
-    """The start of the hold-out in time: `2024`, `2024-03`, `2024-03-15`, `--03` for the last March, `P3M` for three
-    months before the end; empty for a share of the rows."""
-    share: float = 0.2
-    """Share of the rows that are held out; 0 for none."""
     forecast: Forecast = Forecast()
     seed: int = 0
     most_rows: int = 0
@@ -53,7 +45,7 @@ class SplitRequest(Model):
     @property
     def splits_by_column(self) -> bool:
         """Whether a column names the part of each row."""
-        return bool(self.column) and (self.by == "column" or (not self.by and bool(self.share)))
+        return bool(self.column) and (self.by == "column" or (not self.by and bool(self.test_share)))
 
 
 class HoldOut(Model):
@@ -90,8 +82,7 @@ def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
     by_column = task.split.by == "column"
     parts = task.split.column if by_column else samples.split_column
     if by_column and not parts:
-        message = "The request splits the rows by a column, and none is named or recognised."
-        raise UserError(message, "Name it: --split COLUMN.", code="no-such-column")
+        raise error_of(UserError, "no-such-column/split")
     if target and samples.inference_rows and not task.forecast.targets:
         _require_predictors(task, target, samples)
     most = max(LEAST, round(CELLS * task.budget / len(samples.columns)))
@@ -102,8 +93,8 @@ def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
         group=column(task.group_by, "--group-by"),
         time=column(task.time, "--time") if task.split.test_share or task.forecast.targets else "",
         column=column(parts, "--split") if parts != target else "",
-        since=task.split.test_from if task.split.test_share else "",
-        share=task.split.test_share,
+        test_from=task.split.test_from if task.split.test_share else "",
+        test_share=task.split.test_share,
         forecast=task.forecast,
         seed=task.seed,
         most_rows=most if most < samples.rows else 0,
@@ -115,11 +106,9 @@ def _require_predictors(task: TaskSpec, target: str, samples: Samples) -> None:
     unused = {target, *task.exclude, *task.known_after}
     lacking = [one for one in samples.targets if one not in unused and (not task.include or one in task.include)]
     if lacking:
-        names = ", ".join(map(repr, lacking))
-        message = f"{target!r} is to be predicted, but the {samples.inference_rows} rows to predict lack {names}."
-        remedy = f"Add {names} to their file, leave the file out, predict {lacking[0]!r} instead, or do without: "
-        remedy += " ".join(f"--exclude {one}" for one in lacking)
-        raise UserError(message, f"{remedy}.", code="rows-lack-columns")
+        flags = " ".join(f"--exclude {one}" for one in lacking)
+        facts = {"target": target, "rows": samples.inference_rows, "lacking": lacking, "first": lacking[0]}
+        raise error_of(UserError, "rows-lack-columns", flags=flags, **facts)
 
 
 @dataclass(frozen=True)

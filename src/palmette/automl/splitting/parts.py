@@ -16,6 +16,7 @@ from palmette.automl.kinds import Kind, is_id_name
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.samples.tables import NO_PART, TEST, TRAIN, VALIDATION
 from palmette.errors import UserError
+from palmette.problems import error_of
 
 FEWEST = 10  # rows with a target, below which nothing can be measured
 MOST_CLASSES = 0.5  # classes as a share of rows, above which a target is a key or a text, not a class
@@ -38,38 +39,32 @@ def require_target(table: pd.DataFrame, target: str, problem: str) -> Any:
     """The column of the target; None for clustering; raises UserError where it cannot be learnt; with the reason and
     the remedy."""
     if problem == "clustering" or not target:
-        message = f"There are {len(table)} rows; {FEWEST} are needed."
-        _require(len(table) >= FEWEST, "too-few-rows", message, "Add rows.")
+        _require(len(table) >= FEWEST, "too-few-rows/table", rows=len(table), fewest=FEWEST)
         return None
     labels = table[target]
-    known = labels.dropna()
-    what, distinct = f"The target {target!r}", known.nunique()
-    _require(len(table) > 0, "no-rows", "The table has no row.", "Name a file with rows.")
-    _require(len(known) > 0, "target-missing", f"{what} has no value in any row.", "Name another target.")
-    message = f"{what} has a value in {len(known)} rows; {FEWEST} are needed to learn and to measure."
-    _require(len(known) >= FEWEST, "too-few-rows", message, "Add rows.")
-    _require(distinct > 1, "one-class", f"{what} is {str(known.iloc[0])[:60]!r} in every row.", "Name another target.")
+    known, distinct = labels.dropna(), labels.nunique()
+    facts = {"target": target, "rows": len(known), "fewest": FEWEST, "distinct": distinct, "problem": problem}
+    _require(len(table) > 0, "no-rows/table")
+    _require(len(known) > 0, "target-missing", **facts)
+    _require(len(known) >= FEWEST, "too-few-rows/target", **facts)
+    _require(distinct > 1, "one-class/target", only=str(known.iloc[0])[:60], **facts)
     if learning_task(problem) == "classification":
-        message = f"{what} has {distinct} classes in {len(known)} rows."
-        remedy = "Name a column with classes that come again, or ask for a regression."
-        _require(distinct <= max(MOST_CLASSES * len(known), 2), "too-many-classes", message, remedy)
+        _require(distinct <= max(MOST_CLASSES * len(known), 2), "too-many-classes/target", **facts)
     elif not pd.api.types.is_numeric_dtype(known.dtype):
-        shown = ", ".join(repr(str(value)[:30]) for value in known.drop_duplicates().iloc[:3])
-        message = f"{what} is not a number ({shown}, ...), so it cannot be the target of a {problem}."
-        _require(False, "target-not-numeric", message, "Name a numeric column, or ask for a classification.")
+        shown = [str(value)[:30] for value in known.drop_duplicates().iloc[:3]]
+        raise error_of(UserError, "target-not-numeric/problem", shown=shown, **facts)
     return labels
 
 
 def require_classes(labels: Any, target: str, how: str) -> None:
     """Raises UserError where the training rows have a single class, because of how they were split, in words."""
-    message = f"The {len(labels)} training rows all have {str(labels.iloc[0])[:60]!r} in {target!r}: {how}"
-    remedy = "Split the rows otherwise, or add rows of other classes to them."
-    _require(labels.nunique() > 1, "one-class", message, remedy)
+    facts = {"rows": len(labels), "only": str(labels.iloc[0])[:60], "target": target, "how": how}
+    _require(labels.nunique() > 1, "one-class/split", **facts)
 
 
-def _require(holds: bool, code: str, message: str, remedy: str) -> None:
+def _require(holds: bool, problem: str, /, **facts: Any) -> None:
     if not holds:
-        raise UserError(message, remedy, code=code)
+        raise error_of(UserError, problem, **facts)
 
 
 def has_part(column: Any) -> npt.NDArray[np.bool_]:
@@ -92,9 +87,7 @@ def parts_of(column: Any, name: str, required: bool) -> tuple[npt.NDArray[np.boo
         test = TRUE if words & (TEST | VALIDATION) else FALSE if words & TRAIN else test
     inside = texts.isin(test).to_numpy() & column.notna().to_numpy()
     divides = bool(0 < inside.sum() < len(inside))
-    shown = ", ".join(sorted(map(repr, present))[:5])
-    message = f"The column {name!r} does not divide the rows into training and test rows; its values are {shown}."
-    _require(divides or not required, "split-impossible", message, "Name a column with the values train and test.")
+    _require(divides or not required, "split-impossible/column", name=name, values=sorted(present)[:5])
     values = " or ".join(sorted(map(repr, set(column[inside].astype(str)))))
     reason = f"The {int(inside.sum())} rows with {name} {values} are the hold-out; no model is given that column."
     return inside & divides, reason
@@ -112,9 +105,8 @@ def first_of_later(since: str, ordered: Any, name: str) -> Any:
     """
     first, last = ordered[0], ordered[-1]
     edge = _year(since, float(last)) if np.issubdtype(ordered.dtype, np.number) else _timestamp(since, first, last)
-    message = f"The hold-out cannot begin at {since!r}: {name!r} goes from {shown_time(first)} to {shown_time(last)}."
-    remedy = "Name a date between them, or a share: test on the latest 20 % of the rows."
-    _require(edge is not None and first < edge <= last, "split-impossible", message, remedy)
+    facts = {"since": since, "name": name, "first": shown_time(first), "last": shown_time(last)}
+    _require(edge is not None and first < edge <= last, "split-impossible/since", **facts)
     return edge
 
 

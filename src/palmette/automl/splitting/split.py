@@ -75,7 +75,7 @@ class _Splitter:
         if last > first:
             inside = (self.usable >= first) & (self.usable < last)
             return self._given(inside, f"The {int(inside.sum())} rows of the test file are the hold-out.")
-        decided = load("problem", request.problem).held_out(self.rows, request) if request.share else None
+        decided = load("problem", request.problem).held_out(self.rows, request) if request.test_share else None
         if decided is not None:
             held, reasons = decided
             return self._split(held, "time", list(reasons), time=request.time)
@@ -83,7 +83,7 @@ class _Splitter:
             inside, reason = parts.parts_of(self.rows[request.column], request.column, request.by == "column")
             if inside.any():
                 return self._given(inside, reason, request.column)
-        if request.share == 0:
+        if request.test_share == 0:
             groups, grouped, reasons = self._groups()
             first_reason = "No row is held out, as requested; scores are out of fold."
             return self._divided(np.zeros(len(groups), bool), "none", [first_reason, *reasons], groups, grouped)
@@ -114,12 +114,12 @@ class _Splitter:
             when[when < 0] = np.nan
         known = ~pd.isna(when)
         ordered = np.sort(when[known])
-        if self.request.since:
-            edge = parts.first_of_later(self.request.since, ordered, time)
+        if self.request.test_from:
+            edge = parts.first_of_later(self.request.test_from, ordered, time)
         else:
             edge = ordered[max(len(ordered) - self._size(None), 0)]
         late = known & (when >= edge)
-        if late.sum() == known.sum() and not self.request.since:
+        if late.sum() == known.sum() and not self.request.test_from:
             late = known & (when > edge)
         shown = parts.shown_time(edge)
         reason = f"The hold-out is the latest rows by {time!r}: it begins at {shown}. Training ends before it."
@@ -199,7 +199,7 @@ class _Splitter:
 
     def _size(self, strata: Positions | None) -> int:
         """How many rows the hold-out should have."""
-        count, asked = len(self.usable), self.request.share
+        count, asked = len(self.usable), self.request.test_share
         share = max(asked, 0.3) if count < 50 and asked == SHARE else asked
         wanted = max(round(share * count), 1)
         if wanted <= LARGEST:

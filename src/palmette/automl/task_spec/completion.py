@@ -15,6 +15,7 @@ from palmette.automl.task_spec.spec import FieldSource, Forecast, Origin, TaskSp
 from palmette.automl.task_spec.vocabulary import nearest_metric, vocabulary
 from palmette.engine.registry import load
 from palmette.errors import UserError, did_you_mean
+from palmette.problems import error_of
 
 FEW = 10  # most distinct whole numbers of a column of classes; also the fewest rows from which a column's kind is known
 MOST_CLASSES = 100  # most distinct numbers of a column of classes if the request asks for a classification
@@ -81,8 +82,7 @@ def resolved(task: TaskSpec, data: DataSummary) -> TaskSpec:
     if task.threshold is not None:
         column = data.require(task.threshold.column, "--threshold")
         if column.kind != "number":
-            message = f"--threshold compares {column.name!r} with a number, and it holds none."
-            raise UserError(message, "Name a column of numbers.", code="no-numbers")
+            raise error_of(UserError, "no-numbers/flag", column=column)
         update["threshold"] = task.threshold.model_copy(update={"column": column.name})
     return task.model_copy(update=update)
 
@@ -159,8 +159,7 @@ def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
         case _:
             reasons = {"identifier": "nearly every row has a different value", "constant": "it never changes"}
             why = reasons.get(column.kind, f"it holds values of the kind {column.kind}")
-            message = f"The column {column.name!r} cannot be predicted: {why}."
-            raise UserError(message, "Name another: --target COLUMN.", code="bad-target")
+            raise error_of(UserError, "bad-target", column=column, why=why)
 
 
 def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
@@ -170,13 +169,11 @@ def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
         fitting = problems_of((task.problem,), {one.kind for one in data.columns})
         return task.model_copy(update={"problem": fitting[0]}) if fitting else task
     if task.problem == "clustering":
-        message = f"A clustering has no target, and {task.target!r} is to be predicted."
-        raise UserError(message, "Give it as --labels, or leave it out.", code="problem-misfit")
+        raise error_of(UserError, "problem-misfit", task=task)
     if task.threshold is not None:
         if task.threshold.column != column.name or task.problem == "regression":
             what = f"the task is {task.problem or 'one'} of {column.name!r}"
-            message = f"The threshold {str(task.threshold)!r} makes two classes of its column, and {what}."
-            raise UserError(message, "Leave out one of them.", code="problem-misfit")
+            raise error_of(UserError, "problem-misfit/threshold", threshold=str(task.threshold), what=what)
         return _with(task, {"problem": "classification"}, "default", "the threshold makes two classes")
     if column.distinct == 0 or (data.rows is not None and data.rows < FEW):
         # The kind of the column is uncertain: the split refuses it and states the reason.
@@ -236,8 +233,7 @@ def _without_idle_horizon(task: TaskSpec, column: ColumnSummary, data: DataSumma
 def _with_forecast(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:
     """Adds the targets and the time column: datetimes, else numbers with a conventional name."""
     if column.kind not in ("number", "identifier", "constant"):
-        message = f"A forecast is of numbers, and {column.name!r} is of the kind {column.kind}."
-        raise UserError(message, "Name a column of numbers: --target COLUMN.", code="problem-misfit")
+        raise error_of(UserError, "problem-misfit/forecast", column=column)
     wish = task.forecast
     if not wish.targets:
         task = task.model_copy(update={"forecast": wish.model_copy(update={"targets": (column.name,)})})
@@ -276,8 +272,7 @@ def _with_learners(task: TaskSpec, learners: Learners) -> TaskSpec:
     if wanted and task.sources["learners"].origin in ("flag", "file"):
         name = wanted[0].name
         hint = "" if name in learners.registered else did_you_mean(name, learners.registered)
-        message = f"There is no learner {name!r} for this {task.problem} here.{hint}"
-        raise UserError(message, f"There are {', '.join(learners.usable)}.", code="unknown-learner")
+        raise error_of(UserError, "unknown-learner", name=name, task=task, hint=hint, usable=learners.usable)
     unmet = [f"{one.words!r}: no learner {one.name!r} for this {task.problem} here" for one in wanted]
     kept = tuple(one for one in task.learners if one not in wanted)
     return task.model_copy(update={"learners": kept, "unmet": tuple(dict.fromkeys((*task.unmet, *unmet)))})
@@ -290,15 +285,13 @@ def _with_split(task: TaskSpec, data: DataSummary) -> TaskSpec:
         made = task.split.model_copy(update={"by": way})
         task = task.model_copy(update={"split": made, "sources": {**task.sources, "split.by": task.sources[field]}})
     if task.split.by == "group" and not task.group_by:
-        message = "The rows are to be split by groups, and no column is named."
-        raise UserError(message, "Add --group-by COLUMN.", code="no-groups")
+        raise error_of(UserError, "no-groups")
     if task.split.by != "time" or task.time:
         return task
     dated = [one for one in data.columns if one.kind == "datetime" and one.name != task.target]
     dated = dated or [one for one in data.columns if "year" in name_words(one.name) and one.name != task.target]
     if not dated:
-        message = "The rows are to be split by time, and no column holds times."
-        raise UserError(message, "Name one: --time COLUMN, or leave that wish out.", code="no-times")
+        raise error_of(UserError, "no-times")
     latest = max(dated, key=lambda one: one.distinct or 0)
     reason = "the only column of times" if len(dated) == 1 else "the column with the most different times"
     return _with(task, {"time": latest.name}, "data", reason)
@@ -308,23 +301,18 @@ def _require_sound(task: TaskSpec, data: DataSummary) -> None:
     """Raises `UserError` if fields contradict each other."""
     for field in ("exclude", "known_after"):
         if task.target in getattr(task, field):
-            message = f"{task.target!r} is both to be predicted and excluded ({_shown(field)})."
-            raise UserError(message, "Leave out one of them.", code="target-excluded")
+            raise error_of(UserError, "target-excluded", task=task, field=_shown(field))
     if learning_task(task.problem) != "clustering" and (task.labels or task.clusters != type(task.clusters)()):
-        remedy = "Leave out --labels and --clusters, or ask for --problem clustering."
-        raise UserError(f"Clusters are asked for beside a {task.problem}.", remedy, code="problem-misfit")
+        raise error_of(UserError, "problem-misfit/clusters", task=task)
     if data.columns and not _usable(task, data):
-        raise UserError("No column is left to learn from.", "Exclude fewer columns.", code="no-columns")
+        raise error_of(UserError, "no-columns")
     target = data.column(task.target)
     values = target.values if target is not None and task.threshold is None else ()
     if task.positive and values and task.positive.casefold() not in [one.casefold() for one in values]:
-        what = f"The positive class {task.positive!r} is not a value of {task.target!r}."
-        message = f"{what}{did_you_mean(task.positive, values)}"
-        raise UserError(message, f"Its values are {listed(values)}.", code="no-such-class")
+        raise error_of(UserError, "no-such-class", task.positive, values, task=task, values=listed(values))
     for field in ("exclude", "known_after"):
         if shared := {*getattr(task, field)} & {*task.include}:
-            message = f"{listed(sorted(shared))} is in --include and in {_shown(field)}."
-            raise UserError(message, "Leave out one of them.", code="column-contradiction")
+            raise error_of(UserError, "column-contradiction", shared=listed(sorted(shared)), field=_shown(field))
 
 
 def _usable(task: TaskSpec, data: DataSummary) -> set[str]:

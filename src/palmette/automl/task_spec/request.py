@@ -11,7 +11,8 @@ from palmette.automl.kinds import Kind
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.documents import Model
-from palmette.errors import UserError, did_you_mean
+from palmette.errors import UserError
+from palmette.problems import error_of
 
 SUPPORTED = (
     "classification, regression and clustering of tables, whose columns may hold text, images and sounds, "
@@ -92,8 +93,9 @@ class DataSummary(Model):
         name."""
         column = self.column(name)
         if column is None:
-            message = f"{field} names {name!r}, and the data have no such column.{did_you_mean(name, self.names)}"
-            raise UserError(message, f"The columns are {listed(self.names)}.", code="no-such-column")
+            raise error_of(
+                UserError, "no-such-column/request", name, self.names, field=field, name=name, names=listed(self.names)
+            )
         return column
 
 
@@ -145,8 +147,7 @@ def require_relevant(request: Request, data: DataSummary, given: TaskSpec, readi
         refused = next(one for one in vocabulary().refused if one.name == reading.refused)
         raise unsupported(refused.name, refused.reason)
     if not data.columns and not request.files:
-        message = "There are no data to learn from: no file was given, and the request names none that exists."
-        raise UserError(message, f"Give a file: --data FILE. {EXAMPLE}", code="request-no-data")
+        raise error_of(UserError, "request-no-data", example=EXAMPLE)
     for name in reading.missing:
         data.require(name, "The request")
 
@@ -156,9 +157,7 @@ def require_understood(request: Request, given: TaskSpec, reading: SentenceReadi
     if not request.text.strip() or reading.task.sources or reading.candidates or _GOALS & given.sources.keys():
         return
     if not _MODELLING.search(request.text):
-        message = "The request does not state what to predict or to group, as far as it was understood."
-        remedy = f"Plain English is read without a language model; or name the column: --target COLUMN. {EXAMPLE}"
-        raise UserError(message, remedy, code="request-irrelevant")
+        raise error_of(UserError, "request-irrelevant", example=EXAMPLE)
 
 
 def unsupported(what: str, remedy: str = "") -> UserError:

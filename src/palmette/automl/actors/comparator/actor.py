@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +33,7 @@ SHORTEST = 10.0  # seconds before which no final fit is stopped
 STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 SLACK = 2.0  # multiple of its expected seconds for which a fit is waited for
 UPPER = ("<", "<=")
+MOST_LINES = 500  # of the package's programs; with more, an ensemble has to be measurably better
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
 
 
@@ -101,11 +103,7 @@ class Comparator(Accountable, BaseActor):
         left = (left if is_limited else max(left, SHORTEST)) - STARTS
         allowed = compared.allowed(input.task)
         taken = _taken(allowed, input, left)
-        if earlier:
-            chosen = earlier.selection
-        else:
-            folds = problem_of(input.blueprint).folds(compared.splits)
-            chosen = select(allowed, compared.scorer, input.blueprint.ensembling, taken, folds)
+        chosen = earlier.selection if earlier else _selected(input, compared, allowed, taken)
         context.progress(f"final fit of {_names(chosen)}")
         expected = sum(taken.get(one.candidate.name, 0.0) for one in chosen.members) * max(left, 1.0)
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
@@ -146,34 +144,40 @@ class Comparator(Accountable, BaseActor):
     ) -> Comparison | Violation:
         """Fits the choice and the best baseline side by side.
 
-        After the first of the `limits`, in seconds, the baseline is delivered instead; where that is the dummy, the fit
-        has to end within the second. An ensemble first gives way to its best member, which has the time that was kept
-        for it, or the shortest of a final fit.
+        After the first of the `limits`, in seconds, the baseline is delivered instead, unless that is the dummy. An
+        ensemble first gives way to its best member, which has the time that was kept for it, or the shortest of a final
+        fit. What nothing can replace goes on until the second limit.
         """
-        best, board, store = compared.baseline, leaderboard(compared, chosen), self.store
+        best, board, dummy = compared.baseline, leaderboard(compared, chosen), compared.baselines[0]
         baseline = None if best is None else alone(best, compared.scorer)
         single = next(one for one in compared.results if one.name == chosen.best_single)
         kept = min(STARTS + SLACK * fit_seconds(single.trial, input.blueprint.folds.count), limits[0] / 2)
         kept = kept if len(chosen.members) > 1 else 0.0
-        fits = {"package": (chosen, board, place / "package", limits[0] - kept)}
-        if baseline and baseline.members != chosen.members:
-            fits["baseline"] = (baseline, (), place / "baseline", limits[0])
+        beside = baseline if baseline and baseline.members != chosen.members else None
+        substitute = beside if beside and beside.best_single != dummy else None
+        most = limits[0] if substitute else limits[1]
+        fits = {"package": (chosen, board, place / "package", limits[0] - kept if kept else most)}
+        if beside:
+            fits["baseline"] = (beside, (), place / "baseline", limits[0])
         with ThreadPoolExecutor(2) as pool:
             waiting = {kind: pool.submit(self.fitted, input, *fit) for kind, fit in fits.items()}
             done = {kind: one.result() for kind, one in waiting.items()}
         made, other = done["package"], done.get("baseline", done["package"] if baseline else None)
-        late, dummy = f"as the final fit of {_names(chosen)} did not end in time", compared.baselines[0]
+        late = f"as the final fit of {_names(chosen)} did not end in time"
         if made is None and kept:
             member = alone(single, compared.scorer).model_copy(update={"reason": f"{single.name} alone, {late}"})
             rows = leaderboard(compared, member)
-            made = self.fitted(input, member, rows, place / "member", max(kept, SHORTEST))
+            made = self.fitted(input, member, rows, place / "member", max(kept, SHORTEST) if substitute else most)
             chosen, board = (member, rows) if made else (chosen, board)
-        if made is None and baseline and baseline.best_single != dummy and isinstance(other, FittedPackage):
-            chosen = baseline.model_copy(update={"reason": f"the best baseline, {late}"})
+        if made is None and substitute:
+            chosen = substitute.model_copy(update={"reason": f"the best baseline, {late}"})
             board = leaderboard(compared, chosen)
-            made = other = other._replace(files=_files(input, chosen, board))
-            BuiltPackage(store.folder(made.name), self.sandbox, input.blueprint).write(made.files)
-        made = made or self.fitted(input, chosen, board, place / "package", limits[1])
+            if isinstance(other, FittedPackage):
+                other = other._replace(files=_files(input, chosen, board))
+                BuiltPackage(self.store.folder(other.name), self.sandbox, input.blueprint).write(other.files)
+            else:
+                other = self.fitted(input, chosen, board, place / "baseline", limits[1])
+            made = other
         if not isinstance(made, FittedPackage):
             message = f"The final fit did not end within {limits[1]:.0f} s."
             return made or Violation(code="fit-failed", message=message, subject="train.py")
@@ -206,6 +210,34 @@ class Comparator(Accountable, BaseActor):
             measured=f"{scorer.measured}{part}",
             baselines=baselines,
         )
+
+
+def _selected(
+    input: ComparatorInput, compared: ComparedResults, results: Sequence[CandidateResult], taken: Mapping[str, float]
+) -> Selection:
+    """The choice, without a learner whose code makes the package long, unless it is measurably better with it."""
+    scorer, folds = compared.scorer, problem_of(input.blueprint).folds(compared.splits)
+
+    def choice(out: str = "") -> Selection:
+        left = [one for one in results if one.trial.candidate.learner != out]
+        return select(left, scorer, input.blueprint.ensembling, taken, folds)
+
+    def is_short(one: Selection) -> bool:
+        programs = (file.text for file in _files(input, one, ()) if file.path.endswith(".py"))
+        return sum(text.count("\n") for text in programs) <= MOST_LINES
+
+    whole = choice()
+    learners = sorted({one.candidate.learner for one in whole.members})
+    if len(learners) == 1 or is_short(whole):
+        return whole
+    outputs = partial(ensemble_outputs, results=results, scorer=scorer)
+    short = [one for one in map(choice, learners) if is_short(one)]
+    best = max(short, key=lambda one: scorer.utility(outputs(one)), default=whole)
+    if scorer.gain(outputs(whole), outputs(best)).low > 0:
+        why = f"its package is longer than {MOST_LINES} lines, as {_names(best)} would be measurably worse"
+        return whole.model_copy(update={"reason": f"{whole.reason}; {why}"})
+    why = f"{_names(whole)} would make a package longer than {MOST_LINES} lines, and not a measurably better one"
+    return best if best is whole else best.model_copy(update={"reason": f"{best.reason}; {why}"})
 
 
 def _files(input: ComparatorInput, selection: Selection, board: Sequence[LeaderboardRow]) -> tuple[TextFile, ...]:

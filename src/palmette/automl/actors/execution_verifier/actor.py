@@ -7,7 +7,6 @@ from palmette.automl import context as shown
 from palmette.automl.actors.model_planner.actor import estimated
 from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
 from palmette.automl.artefacts import Choice, Plans, Proposal, Proposals, RejectedPlan
-from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.constraints import MARGIN, needs
 from palmette.automl.planning.rounds import REJECTED, can_revise
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
@@ -109,13 +108,13 @@ def _judged(input: ChoiceInput) -> list[Judgement]:
     known, found = input.known(rounds=input.plans.rounds), list[Judgement]()
     limits = known.constraints.limits
     for made in input.proposals.proposals:
-        needed = [needs(Cost(one.seconds, one.megabytes, one.milliseconds), limits) for one in made.estimates]
+        needed = [needs(one.cost, limits) for one in made.estimates]
         best = [min(ways, key=lambda one: one.ratio) for ways in zip(*needed, strict=True)]
         whole = needed[0]
         if made.plan.ensembling != "single":
             whole = needs(known.costs.together([one.candidate for one in made.estimates]), limits)
         problems = [_rejected(made, str(one), one.constraint.quantity) for one in best if one.ratio > MARGIN]
-        least = min(one.seconds for one in made.estimates)
+        least = min(one.cost.seconds for one in made.estimates)
         if least > MARGIN * known.seconds:
             why = f"its fastest candidate takes about {least:.2g} s to train, and {known.seconds:.0f} s are left"
             problems.append(_rejected(made, why, "training_time"))

@@ -5,6 +5,7 @@ from itertools import chain, zip_longest
 from palmette.automl import context as shown
 from palmette.automl.actors.shared import PlanningInput, RuledAgent
 from palmette.automl.artefacts import Knowledge
+from palmette.automl.formatting import names
 from palmette.automl.planning.insights import advocated
 from palmette.documents import Model
 from palmette.engine import Attempt, Context
@@ -14,16 +15,6 @@ from palmette.llm import Answer, Section, section
 MOST = 8  # insights that are handed on
 SHOWN = 16  # findings that a model chooses from
 FEW = 3  # findings that are handed on as they are: there is nothing to choose
-WORDS = {
-    "imbalanced": "class imbalance",
-    "many-categories": "high-cardinality",
-    "few-rows": "small data",
-    "text-column": "text features",
-    "zero-inflated": "zero-inflated",
-    "wide": "high-dimensional",
-    "many-classes": "many classes",
-}
-"""By code of a suggestion: what papers call it."""
 
 
 class ChosenFinding(Model):
@@ -84,7 +75,7 @@ class KnowledgeRetriever(RuledAgent):
 def subject_of(input: PlanningInput) -> Subject:
     """What to look for; nothing in it is a value of the data."""
     profile, task = input.profile, input.task
-    codes = [fact.code for fact in profile.suggestions]
+    codes, words = [fact.code for fact in profile.suggestions], names("suggestions")
     signs = [
         *codes,
         *(leak.code for leak in profile.leaks),
@@ -96,7 +87,7 @@ def subject_of(input: PlanningInput) -> Subject:
         task=profile.split.problem,
         figures=dict(profile.meta),
         signs=frozenset(signs),
-        words=tuple(dict.fromkeys(WORDS[code] for code in codes if code in WORDS))[:3],
+        words=tuple(dict.fromkeys(words[code] for code in codes if code in words))[:3],
     )
 
 

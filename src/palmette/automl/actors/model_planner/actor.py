@@ -7,7 +7,6 @@ from palmette.automl.actors.shared import PlanningInput, RuledAgent
 from palmette.automl.artefacts import DataPlan, DataPlans, Estimate, Plan, Plans, Proposal, Proposals
 from palmette.automl.candidates import Candidate, substance
 from palmette.automl.composition import encoder_named, learner_named
-from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.constraints import worst
 from palmette.automl.planning.drafting import PATIENCE, PlanContext
@@ -104,8 +103,8 @@ def encoded(candidate: Candidate, data: DataPlan) -> Candidate:
 
 def estimate(candidate: Candidate, context: PlanContext) -> Estimate:
     """Estimates the cost of a candidate; uses measured numbers if it was trained in an earlier round."""
-    known, cost = context.measured.get(substance(candidate)), context.costs.of(candidate)._asdict()
-    return Estimate(candidate=candidate, score=known.score if known else None, **cost)
+    known = context.measured.get(substance(candidate))
+    return Estimate(candidate=candidate, score=known.score if known else None, cost=context.costs.of(candidate))
 
 
 def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
@@ -119,12 +118,11 @@ def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
 
 def misfit(one: Estimate, context: PlanContext) -> float:
     """The largest ratio of an estimate to its limit, with tolerance; candidates above 1 are left out."""
-    cost = Cost(one.seconds, one.megabytes, one.milliseconds)
     patience = PATIENCE * max(context.seconds, 1.0)
-    return max(one.seconds / patience, worst(cost, context.constraints.limits) / context.tolerance)
+    return max(one.cost.seconds / patience, worst(one.cost, context.constraints.limits) / context.tolerance)
 
 
 def estimated(one: Estimate) -> str:
     """Formats an estimate for a language model."""
     score = "" if one.score is None else f"scored {one.score:.4g}, "
-    return f"{score}{one.seconds:g} s, {one.megabytes:g} MB, {one.milliseconds:g} ms"
+    return f"{score}{one.cost}"

@@ -73,9 +73,8 @@ class PlanWriter(RuledAgent):
             raise AnswerError("No learner is left to plan.", violations=(_unavailable(known),))
         lines = list[str]()  # learners that can be afforded, with the expected costs of the first configuration of each
         for one in first_of_each(affordable(known)):
-            learner, cost = learner_named(one.learner), known.costs.of(one)
-            costs = f"{cost.seconds:g} s, {cost.megabytes:g} MB, {cost.milliseconds:g} ms"
-            lines.append(f"{learner.name}: {learner.description} {learner.track}; {costs}")
+            learner = learner_named(one.learner)
+            lines.append(f"{learner.name}: {learner.description} {learner.track}; {known.costs.of(one)}")
         return (
             section("count", str(input.task.plans), rank=NEEDED),
             shown.request(known),

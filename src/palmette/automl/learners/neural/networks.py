@@ -23,19 +23,18 @@ class Waves(nn.Module):
         return torch.cat([mixed.flatten(1), rows], dim=1)
 
 
-class SharedLinear(nn.Module):
+class SharedLinear(nn.Linear):
     """A linear layer for several networks at once, which differ only in scales and shifts."""
 
     def __init__(self, members: int, inputs: int, outputs: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(inputs, outputs, bias=False)
+        super().__init__(inputs, outputs, bias=False)
         self.before = nn.Parameter(torch.randint(0, 2, (members, inputs)) * 2.0 - 1.0)
         self.after = nn.Parameter(torch.ones(members, outputs))
         self.shift = nn.Parameter(torch.zeros(members, outputs))
 
     def forward(self, values: Tensor) -> Tensor:
         """Maps (n, members, inputs) to (n, members, outputs)."""
-        return self.linear(values * self.before) * self.after + self.shift
+        return super().forward(values * self.before) * self.after + self.shift
 
 
 class Residual(nn.Sequential):

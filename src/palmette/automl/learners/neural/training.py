@@ -9,12 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
-from torch.nn import functional
-
-from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 
 class EarlyStopping:
@@ -69,7 +66,6 @@ class _Network(BaseEstimator):
     epochs: int = 60  # passes over the training rows
     learning_rate: float = 2e-3
     weight_decay: float = 1e-3
-    absolute: bool = False  # regression: whether to minimise the absolute error in place of the squared one
     random_state: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, monitor: Callable[[], bool] | None = None) -> Self:
@@ -106,8 +102,11 @@ class _Network(BaseEstimator):
             return torch.cat([self.network_(some.to(device)).cpu() for some in torch.split(rows, 4096)])
 
 
-class ClassOutputs(ProbabilityClassifier):
+class ClassOutputs(ClassifierMixin):
     """Turns outputs (n, members, classes) into probabilities, and classes into targets and the number of outputs."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         return np.asarray(self._outputs(X).softmax(dim=2).mean(dim=1).double())
@@ -118,13 +117,13 @@ class ClassOutputs(ProbabilityClassifier):
 
     def _losses(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         members = target[:, None].expand(outputs.shape[:2])
-        return functional.cross_entropy(outputs.transpose(1, 2), members, reduction="none").mean(dim=1)
+        return nn.functional.cross_entropy(outputs.transpose(1, 2), members, reduction="none").mean(dim=1)
 
 
 class NumberOutputs(RegressorMixin):
     """Turns outputs (n, members, 1) into numbers on the scale of the target; learns it with mean 0 and deviation 1."""
 
-    absolute = False  # whether to minimise the absolute error in place of the squared one
+    absolute: bool = False  # whether to minimise the absolute error in place of the squared one
 
     def predict(self, X: Any) -> np.ndarray:
         return np.asarray(self._outputs(X)[:, :, 0].mean(dim=1).double()) * self.scale_ + self.middle_
@@ -143,5 +142,8 @@ class NetworkClassifier(ClassOutputs, _Network):
     """A neural network that predicts probabilities."""
 
 
+@dataclass(eq=False, repr=False)
 class NetworkRegressor(NumberOutputs, _Network):
     """A neural network that predicts numbers."""
+
+    absolute: bool = False

@@ -24,6 +24,7 @@ from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
+from palmette.problems import error_of
 
 HALVES = 2
 MOST_CLUSTERS = 10  # most clusters to try if the request gives no number
@@ -51,9 +52,7 @@ class Clustering(Problem):
         named = first_metric(task)
         metric = metric_of(named, "clustering").name if named else "adjusted_rand" if task.labels else "silhouette"
         if metric in AGREEMENTS and not task.labels:
-            message = f"The metric {metric!r} compares clusters with labels, and the request names no column of labels."
-            remedy = "Name it, e.g. `labels: species` in task.yaml, or choose the metric silhouette."
-            raise UserError(message, remedy, code="no-labels")
+            raise error_of(UserError, "no-labels", metric=metric)
         return metric
 
     @staticmethod
@@ -62,8 +61,7 @@ class Clustering(Problem):
         columns = [one.name for one in profile.columns if one.kind not in aside and one.name not in profile.dropped]
         used = [one for one in columns if one != task.labels]
         if not used:
-            message = "No column is left to find clusters by."
-            raise UserError(message, "Add columns of numbers, names, texts or files.", code="no-columns")
+            raise error_of(UserError, "no-columns/clusters")
         return {
             "metric": Clustering.objective(task, profile),
             "clusters": numbers_of_clusters(task, len(rows), len(rows[used].drop_duplicates())),
@@ -197,8 +195,7 @@ def numbers_of_clusters(task: TaskSpec, rows: int, different: int) -> tuple[int,
     least = wish.count or wish.least or 2
     if not 2 <= least <= possible:
         asked = f"{least} clusters were requested" if wish.count or wish.least else "Clusters were requested"
-        message = f"{asked}, of {rows} training rows, {different} of them different."
-        raise UserError(message, "Request 2 or more, of 2 rows or more each.", code="clusters-impossible")
+        raise error_of(UserError, "clusters-impossible", asked=asked, rows=rows, different=different)
     usual = max(2 * (wish.least or 1), min(MOST_CLUSTERS, math.isqrt(rows)))
     most = wish.count or wish.most or usual
     return tuple(range(least, max(least, min(most, possible)) + 1))

@@ -10,6 +10,7 @@ from palmette.automl.learners.forecasting.series import SeriesColumns, by_series
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import UserError, counted
+from palmette.problems import error_of
 
 FEWEST = 3  # fewest horizons in a series: to train, to validate and to hold out
 SHARE = 0.05  # share of a series that is the horizon if neither the request nor a season gives one
@@ -31,15 +32,13 @@ def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> Seri
     tables = regular_tables(rows[columns.used], columns.series, columns.time, frequency)
     lengths = sorted(len(one) for one in tables.values())
     if not lengths:
-        raise UserError("No row has a time stamp.", "Name the column of times: --time COLUMN.", code="no-times")
+        raise error_of(UserError, "no-times/rows")
     longest = sorted(tables.values(), key=len, reverse=True)[:MOST_SERIES]
     values = [filled(one[target]) for one in longest for target in columns.targets]
     seasons = seasons_of(values, frequency, lengths[len(lengths) // 2])
     horizon = _horizon(wish.horizon, frequency, lengths[len(lengths) // 2], seasons)
     if lengths[-1] < FEWEST * horizon + 2:
-        message = f"{horizon} steps are to be forecast, and the longest series has {lengths[-1]}."
-        remedy = f"At least {FEWEST * horizon + 2} are needed: add rows, or ask for fewer steps with --horizon."
-        raise UserError(message, remedy, code="series-too-short")
+        raise error_of(UserError, "series-too-short", horizon=horizon, longest=lengths[-1], least=FEWEST * horizon + 2)
     shortest = max(next((one for one in lengths if one >= 2 * horizon), lengths[-1]), 1)
     return SeriesUse(
         targets=tuple(columns.targets),
@@ -109,8 +108,7 @@ def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> st
         try:
             return str(pd.tseries.frequencies.to_offset(wish.frequency).freqstr)
         except ValueError as error:
-            message = f"The frequency {wish.frequency!r} cannot be read."
-            raise UserError(message, "Write a pandas offset: h, 15min, D, W, MS.", code="bad-frequency") from error
+            raise error_of(UserError, "bad-frequency", wish=wish) from error
     if not columns.time:
         return "1"
     stamps = rows[columns.time]
@@ -119,8 +117,7 @@ def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> st
     apart = ordered.dropna()
     apart = apart[apart > apart.iloc[0] * 0] if len(apart) else apart
     if not len(apart):
-        message = f"{columns.time!r} has no two different stamps."
-        raise UserError(message, "Name another column: --time.", code="no-times")
+        raise error_of(UserError, "no-times/equal", columns=columns)
     if not pd.api.types.is_datetime64_any_dtype(stamps.dtype):
         return f"{float(apart.median()):g}"
     return _offset(stamps.dropna(), apart)
@@ -154,8 +151,7 @@ def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...]) -
     lasting = {"min": 1 / 1440, "minute": 1 / 1440, "hour": 1 / 24, "h": 1 / 24, "day": 1.0, "d": 1.0, "week": 7.0,
                "month": 30.4375, "quarter": 91.3125, "year": 365.25}  # fmt: skip
     if not found or unit not in lasting or step is None:
-        remedy = "Write a number of steps, or a time of a frequency: 24, 24 hours, 2 weeks."
-        raise UserError(f"The horizon {text!r} cannot be read.", remedy, code="bad-horizon")
+        raise error_of(UserError, "bad-horizon", text=text)
     return max(1, round(count * lasting[unit] / step))
 
 

@@ -33,6 +33,7 @@ from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError, nearest
+from palmette.problems import error_of
 
 METRIC_NAMES = ("mase", "mae", "rmse", "mse", "smape", "mape", "wql", "rmsle", "medae")
 REPORTED = ("mae", "rmse", "mase", "smape", "wql")
@@ -125,12 +126,11 @@ class Forecasting(Problem):
     @staticmethod
     def held_out(rows: pd.DataFrame, request: SplitRequest) -> tuple[NDArray[np.bool_], tuple[str, ...]] | None:
         use = read_use(rows, columns_of(request), request.forecast)
-        if request.since and use.time:
+        if request.test_from and use.time:
             return None
-        held = held_out(RowPositions.of(rows, use), use, request.share)
+        held = held_out(RowPositions.of(rows, use), use, request.test_share)
         if not held.any():
-            message = f"No series is long enough to hold out {use.horizon} steps."
-            raise UserError(message, "Ask for fewer steps with --horizon.", code="series-too-short")
+            raise error_of(UserError, "series-too-short/hold-out", use=use)
         where = f"the end of each series by {use.time!r}" if use.time else "the last rows"
         reason = f"The hold-out is {where}, in stretches of {use.horizon} steps; training ends before it."
         return held, (reason, *repairs_of(rows, use))

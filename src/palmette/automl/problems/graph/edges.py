@@ -20,6 +20,7 @@ from palmette.automl.samples.opening import MOST_COLUMNS
 from palmette.automl.samples.tables import Raw, keys_of
 from palmette.automl.samples.values import EXAMPLES, MISSING, Typed, described
 from palmette.errors import UserError
+from palmette.problems import error_of
 
 NEIGHBOURS = "neighbours"
 PAIRS = (
@@ -48,8 +49,7 @@ class Edges:
         node, frames = self.node, [one for one in (loaded.table, loaded.inference) if one is not None]
         keys = pd.concat([keys_of(one[node]) for one in frames], ignore_index=True)
         if (repeated := keys[keys.duplicated()]).size:
-            message = f"{len(repeated)} rows repeat the key of a node in {node!r}, e.g. {repeated.iloc[0]!r}."
-            raise UserError(message, "Give each node one row.", code="nodes-repeated")
+            raise error_of(UserError, "nodes-repeated", count=len(repeated), node=node, example=repeated.iloc[0])
         texts = pd.Series([as_text(one) for one in _neighbours(keys, self, repairs)], dtype=object)
         repairs.add("nodes-alone", self.raw.name, texts.isna().sum())
         name = NEIGHBOURS if NEIGHBOURS not in loaded.table else f"{NEIGHBOURS}_of_node"

@@ -5,41 +5,25 @@ times, by median, as a snapshot is later than the events in it. The SQL that is 
 """
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import duckdb
 import pandas as pd
 
 from palmette.automl.kinds import is_id_name
-from palmette.automl.samples import MACROS, Dialect, Join, Repairs, TableError
+from palmette.automl.samples import Dialect, Join, Repairs, TableError
 from palmette.automl.samples.formats import quoted
 from palmette.automl.samples.tables import Raw
+from palmette.documents import load_plain
 
 SHARED = 0.5  # least share of the keys of the smaller side that the other side has
 NUMERIC = 0.95  # least share of present values that are numbers in a column of numbers
 MANY = 50  # most values of a column whose last one is a feature
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TIME_NAMED = re.compile(r"time|date|stamp", re.IGNORECASE)
-OF_NUMBERS = {"sum": "coalesce(sum({0}){1}, 0)", "mean": "avg({0}){1}", "min": "min({0}){1}", "max": "max({0}){1}"}
-OF_WORDS = {"distinct": "count(DISTINCT {0}){1}::DOUBLE", "last": "last_value({0} IGNORE NULLS){1}"}
-LOOKUP = """SELECT given.*{made}
-FROM given LEFT JOIN {other} AS other ON key_of(given.{mine}) = key_of(other.{theirs}){earlier}
-ORDER BY row_"""
-GROUPS = """SELECT given.*, coalesce(count_, 0) AS {count}, groups.* EXCLUDE (key_, count_)
-FROM given LEFT JOIN (
-    SELECT key_of({theirs}) AS key_, count(*)::DOUBLE AS count_{made}
-    FROM {other} GROUP BY key_
-) AS groups ON key_of(given.{mine}) = key_
-ORDER BY row_"""
-RUNNING = """SELECT asked.* EXCLUDE (key_, time_), coalesce(count_, 0) AS {count}, past.* EXCLUDE (key_, time_, count_),
-    {since} AS {since_last}
-FROM (SELECT *, key_of({mine}) AS key_, {here} AS time_ FROM given) AS asked
-ASOF LEFT JOIN (
-    SELECT key_of({theirs}) AS key_, {there} AS time_, count(*) OVER w::DOUBLE AS count_{made}
-    FROM {other} WHERE key_ IS NOT NULL AND time_ IS NOT NULL
-    WINDOW w AS (PARTITION BY key_of({theirs}) ORDER BY {there} RANGE UNBOUNDED PRECEDING)
-) AS past ON asked.key_ = past.key_ AND past.time_ < asked.time_
-ORDER BY row_"""  # of rows of one time, each has the aggregates of all
+SQL: Mapping[str, Any] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 
 
 class Times(NamedTuple):
@@ -55,8 +39,6 @@ def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: b
 
     Raises TableError where a table shares no key, and each is required.
     """
-    import duckdb
-
     joined, joins = main, list[Join]()
     for other in others:
         links = _links(main, other)
@@ -65,16 +47,19 @@ def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: b
             raise TableError(message, "Name tables with a common column of keys.", code="no-shared-key", options=())
         for mine, theirs in links:
             by = f"{_stem(other)}_by_{theirs}" if len(links) > 1 else _stem(other)
-            join = (_lookup if _is_key(other, theirs) else _aggregates)(main, other, mine, theirs, by)
+            here, there = _times(main, mine), _times(other, theirs)
+            times = (here, there) if here and there and here.is_date == there.is_date else None
+            join = (_lookup if _is_key(other, theirs) else _aggregates)(main, other, mine, theirs, by, times)
             with duckdb.connect() as connection:
-                connection.execute(MACROS)
+                connection.execute(SQL["macros"])
                 connection.register("given", _frame(main).assign(row_=range(len(main.frame))))
                 connection.register(_stem(other), _frame(other))
                 found = connection.execute(join).df().iloc[:, len(main.names) + 1 :]
             made = found.set_axis(main.frame.index).dropna(axis=1, how="all")
             joined = joined.with_columns(made, list(map(str, made)))
             kind = other.format if other.format in ("parquet", "json", "excel") else "csv"
-            form = {"format": kind, "dialect": other.dialect or Dialect()}
+            dialect = (other.dialect or Dialect()).model_copy(update={"totals": None})
+            form = {"format": kind, "dialect": dialect}
             joins.append(Join.model_validate({"table": _stem(other), "file": other.name, "sql": join, **form}))
             repairs.add("joined", other.name, made.shape[1], key=theirs, main=main.name)
     return joined, joins
@@ -148,32 +133,26 @@ def _numbers(column: pd.Series) -> pd.Series | None:
     return numbers if numbers.notna().sum() >= max(1, NUMERIC * column.notna().sum()) else None
 
 
-def _both_times(main: Raw, mine: str, other: Raw, theirs: str) -> tuple[Times, Times] | None:
-    here, there = _times(main, mine), _times(other, theirs)
-    return (here, there) if here and there and here.is_date == there.is_date else None
-
-
-def _lookup(main: Raw, other: Raw, mine: str, theirs: str, by: str) -> str:
+def _lookup(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple[Times, Times] | None) -> str:
     """Returns the SQL for the columns of the row of each key; missing where that row is later."""
-    times = _both_times(main, mine, other, theirs)
     made = [f",\n    other.{_name(other, name)} AS {quoted(f'{by}_{name}')}" for name in other.names if name != theirs]
     if times is not None:
         here, there = (time.sql.replace("(", f"({of}.", 1) for time, of in zip(times, ("given", "other"), strict=True))
     earlier = f" AND NOT coalesce({there} > {here}, false)" if times else ""
     keys = {"mine": _name(main, mine), "theirs": _name(other, theirs)}
-    return LOOKUP.format(made="".join(made), other=quoted(_stem(other)), earlier=earlier, **keys)
+    return str(SQL["lookup"]).format(made="".join(made), other=quoted(_stem(other)), earlier=earlier, **keys)
 
 
-def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str) -> str:
+def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple[Times, Times] | None) -> str:
     """Returns the SQL for aggregates of the rows of each key; only of earlier ones if both tables have times."""
-    times, made = _both_times(main, mine, other, theirs), ""
+    made = ""
     for place, name in enumerate(other.names):
         column = other.frame[place].astype(object)
         is_number = not is_id_name(name) and _numbers(column) is not None
         differs_everywhere = not is_number and _is_key(other, name)
         if name == theirs or differs_everywhere or _as_times(other, name) is not None:
             continue
-        parts = dict(OF_NUMBERS if is_number else OF_WORDS)
+        parts = dict(SQL["of_numbers" if is_number else "of_words"])
         if not is_number and (times is None or column.nunique() > MANY):
             del parts["last"]
         cells, over = f"as_{'number' if is_number else 'word'}({_name(other, name)})", " OVER w" if times else ""
@@ -182,7 +161,7 @@ def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str) -> str:
     facts = {"made": made, "other": quoted(_stem(other)), "count": quoted(f"{by}_count")}
     facts |= {"mine": _name(main, mine), "theirs": _name(other, theirs), "since_last": quoted(f"{by}_since_last")}
     if times is None:
-        return GROUPS.format(**facts)
+        return str(SQL["groups"]).format(**facts)
     here, there = times
     since = "epoch(asked.time_ - past.time_) / 86400" if here.is_date else "asked.time_ - past.time_"
-    return RUNNING.format(**facts, here=here.sql, there=there.sql, since=since)
+    return str(SQL["running"]).format(**facts, here=here.sql, there=there.sql, since=since)
