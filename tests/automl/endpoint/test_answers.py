@@ -49,7 +49,7 @@ def test_rows_are_json_by_the_type_of_their_cells() -> None:
     assert json.loads(json.dumps(rows_of_requests(table))) == [
         {"number": 1.5, "whole": 2**60 + 1, "flag": True, "word": "$1", "when": "2024-02-03T10:00:00"},
         {"number": None, "whole": 2, "flag": None, "word": None, "when": None},
-        {"number": None, "whole": 3, "flag": False, "word": "x", "when": "2024-02-04T00:00:00"},
+        {"number": None, "whole": 3, "flag": False, "word": "x", "when": "2024-02-04"},
     ]
 
 
