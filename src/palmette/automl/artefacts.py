@@ -14,9 +14,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from palmette.automl.candidates import Candidate, Derived, Ensembling, OwnCode, Selection
+from palmette.automl.candidates import Candidate, Cost, Derived, Ensembling, OwnCode, Selection
 from palmette.automl.kinds import Kind, Track
-from palmette.automl.learners.learner import Cost
 from palmette.automl.task_spec.spec import Constraint
 from palmette.documents import Model
 from palmette.engine.actor import Measurement, TextFile, Violation

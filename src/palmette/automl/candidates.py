@@ -203,6 +203,18 @@ class Blueprint(Model):
         return next(one for one in self.columns if one.name == name)
 
 
+@dataclass(frozen=True, order=True)
+class Cost:
+    """Estimated cost of a candidate before training."""
+
+    seconds: float  # seconds to train in all folds on one thread, without encoders
+    megabytes: float  # size of the fitted model
+    milliseconds: float  # milliseconds to predict one row
+
+    def __str__(self) -> str:
+        return f"{self.seconds:g} s, {self.megabytes:g} MB, {self.milliseconds:g} ms"
+
+
 class Trial(Model):
     """A candidate that was tried."""
 

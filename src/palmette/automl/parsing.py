@@ -56,6 +56,7 @@ DATES = {
 PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",)} | DATES  # patterns of dates, each with the formats that may read it
 COMPACT = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 DATE_NAME = re.compile(r"(^|[_\W])(date|day|dt|datum|dob)([_\W]|$)|date$", re.IGNORECASE)
+CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 MOST_YEARS = 292  # on either side of 1970, that nanoseconds can count
 
@@ -223,3 +224,17 @@ def read_dates(texts: Sequence[str], name: str) -> ParsedDates | None:
 def _parsed(texts: Sequence[str], form: str) -> npt.NDArray[np.datetime64]:
     parsed = pd.to_datetime(pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True)
     return parsed.dt.tz_convert(None).to_numpy("datetime64[ns]", copy=True)
+
+
+def hours_of(text: str) -> float:
+    """A time of day as hours since midnight; NaN for any other text.
+
+    >>> hours_of("13:45"), hours_of("1:45 pm"), hours_of("12:00:36 AM"), hours_of("noon")
+    (13.75, 13.75, 0.01, nan)
+    """
+    found = CLOCK.fullmatch(text)
+    if found is None:
+        return float("nan")
+    hour, minute, second, half = found.groups()
+    whole = int(hour) if half is None else int(hour) % 12 + 12 * (half in "Pp")
+    return whole + int(minute) / 60 + float(second or 0) / 3600

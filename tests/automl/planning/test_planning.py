@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from small_plans import round_of
 
 from palmette.automl.artefacts import DataPlan, MeasuredCandidate, MeasuredRound, Plan, Treatment
-from palmette.automl.candidates import Candidate, Derived
+from palmette.automl.candidates import Candidate, Cost, Derived
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import Cost
 from palmette.automl.planning.columns import (
     ColumnEdits,
     ColumnNote,

@@ -24,8 +24,7 @@ from palmette.automl.artefacts import (
     Score,
     TrackRun,
 )
-from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, ColumnUse, Dropped, Selection
-from palmette.automl.learners.learner import Cost
+from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, ColumnUse, Cost, Dropped, Selection
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, ReportData
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile

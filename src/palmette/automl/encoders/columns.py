@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from palmette.automl.parsing import hours_of
+
 LARGEST = 1e30  # some libraries overflow above it
 YES = frozenset({"1", "true", "t", "yes", "y", "on", "ja", "oui", "si", "sí", "wahr", "vrai"})
 NO = frozenset({"0", "false", "f", "no", "n", "off", "nein", "non", "falsch", "faux"})
 MINUS = re.compile(r"^\((.*)\)$|^(.*)-$")
-CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 WHOLE = re.compile(r"-?\d+\.0")
 DTYPES = {"number": "float64", "boolean": "float64", "datetime": "datetime64[ns]"}  # other kinds are object
 PLAIN = frozenset({*DTYPES, "category", "text", "node"})  # other readers also take lists and missing values
@@ -92,12 +93,8 @@ def formatted_number(value: Any, decimal: str = ".", thousands: str = "", unit: 
 
 def clock(value: Any) -> float:
     """Reads a time of day, such as 13:45 or 1:45 pm, as hours: 13.75."""
-    found = CLOCK.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
-        return number(value)
-    hour, minute, second, half = found.groups()
-    whole = int(hour) if half is None else int(hour) % 12 + 12 * (half in "Pp")
-    return whole + int(minute) / 60 + float(second or 0) / 3600
+    hours = hours_of(value) if isinstance(value, str) else float("nan")
+    return number(value) if hours != hours else hours
 
 
 def boolean(value: Any) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from palmette.automl.calls import Call
-from palmette.automl.candidates import Setting, Strategy
+from palmette.automl.candidates import Cost, Setting, Strategy
 from palmette.automl.encoders.encoder import DataFacts, Layout, missing_requirement
 from palmette.automl.kinds import Kind, Track
 
@@ -90,18 +90,6 @@ class DefaultConfig(NamedTuple):
     """Order of the starting points of all learners: the strongest first, then those least similar to earlier ones."""
     strategy: Strategy = Strategy()
     encoders: Mapping[Kind, str] = {}
-
-
-@dataclass(frozen=True, order=True)
-class Cost:
-    """Estimated cost of a candidate before training."""
-
-    seconds: float  # seconds to train in all folds on one thread, without encoders
-    megabytes: float  # size of the fitted model
-    milliseconds: float  # milliseconds to predict one row
-
-    def __str__(self) -> str:
-        return f"{self.seconds:g} s, {self.megabytes:g} MB, {self.milliseconds:g} ms"
 
 
 class Measured(NamedTuple):

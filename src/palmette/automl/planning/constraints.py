@@ -14,11 +14,10 @@ from statistics import median
 from typing import Any, Literal, NamedTuple
 
 from palmette.automl.artefacts import MeasuredRound, Plan
-from palmette.automl.candidates import Candidate, Ensembling, substance
+from palmette.automl.candidates import Candidate, Cost, Ensembling, substance
 from palmette.automl.composition import available_learners, encoders_of, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Track
-from palmette.automl.learners.learner import Cost
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.task_spec.spec import Constraint, Preference, TaskSpec
 from palmette.documents import load_plain

@@ -45,8 +45,8 @@ def write_package(
 ) -> tuple[TextFile, ...]:
     """The files of the package, sorted by path."""
     from palmette.automl.composition import COLUMNS
-    from palmette.automl.joins import SQL
     from palmette.automl.problems.problem import problem_of
+    from palmette.automl.samples.joins import SQL
 
     calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
     groups, others, own = _groups(blueprint), _other_formats(blueprint), {Path(one.path).stem for one in modules}

@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from palmette.automl.joins import with_related
 from palmette.automl.kinds import file_kind, files_digest, inspected
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
 from palmette.automl.samples import Join, Loaded, Repairs, SampleColumn, Samples, TableError
 from palmette.automl.samples.files import LABEL, file_set, tables_of, with_arrays, with_files
 from palmette.automl.samples.formats import read_tables
+from palmette.automl.samples.joins import with_related
 from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
 from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed

@@ -17,9 +17,8 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from palmette.automl import parsing
-from palmette.automl.encoders.columns import CLOCK, clock
 from palmette.automl.kinds import FALSE, STRUCTURE, TRUE, Kind, file_kind, is_id_name, kind_of
-from palmette.automl.parsing import EXACT, TEXT, Texts, array, of_column, sample
+from palmette.automl.parsing import EXACT, TEXT, Texts, array, hours_of, of_column, sample
 from palmette.automl.samples import ArrayUse, Reading, Repairs, SampleColumn
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>", "?", "-", "--", "nil", "n.a.", "#n/a n/a", "\\n"})
@@ -226,7 +225,7 @@ def _dates(column: DistinctTexts, kept: Places) -> Typed | None:
 def _clocks(column: DistinctTexts, kept: Places) -> Typed | None:
     if not any(":" in text for text in column.at(kept[:SAMPLE])):
         return None
-    hours = np.array([clock(text) if CLOCK.fullmatch(text) else np.nan for text in column.at(kept)])
+    hours = np.array([hours_of(text) for text in column.at(kept)])
     bad = kept[np.isnan(hours)]
     if not column.tolerates(kept, bad, ODD_DATES):
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from palmette.automl.calls import Call, with_arguments
+from palmette.automl.candidates import Cost
 from palmette.automl.encoders.audio.encoders import AudioFolder
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.encoders.image.encoders import ImageFolder
@@ -17,7 +18,6 @@ from palmette.automl.encoders.shared import FromFolder
 from palmette.automl.encoders.text.encoders import TextFolder
 from palmette.automl.kinds import Kind
 from palmette.automl.learners.learner import (
-    Cost,
     DefaultConfig,
     FoldData,
     Learner,
