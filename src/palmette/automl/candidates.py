@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -78,18 +78,14 @@ def reload(samples: Samples) -> Loaded:
     try:
         loaded = _once(samples.sources, samples.table, samples.arrays, samples.threshold, *_stamps(samples.sources))
     except InputError as error:
-        raise _changed(error.problems[0].file) from error
+        raise error_of(UserError, "data-changed", path=error.problems[0].file) from error
     known = {file.path: file.sha256 for file in loaded.samples.files}
     changed = next((file.path for file in samples.files if known.get(file.path) != file.sha256), "")
     if samples.contents and samples.contents != _contents(loaded.samples.columns, loaded.table, loaded.inference):
         changed = changed or samples.sources[0]
     if changed:
-        raise _changed(changed)
+        raise error_of(UserError, "data-changed", path=changed)
     return loaded
-
-
-def _changed(path: str | None) -> UserError:
-    return error_of(UserError, "data-changed", path=path)
 
 
 def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> str:
