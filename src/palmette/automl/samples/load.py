@@ -314,6 +314,5 @@ def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:
     made = column.model_copy(update={"kind": "category", "dtype": "object", "distinct": len(seen), "examples": seen})
     columns = tuple(made if one == column else one for one in samples.columns)
     found = {"columns": columns, "threshold": threshold, "repairs": tuple(repairs)}
-    return replace(
-        loaded, samples=samples.model_copy(update=found), table=loaded.table.assign(**{column.name: classes})
-    )
+    made_samples = Samples.model_validate(dict(samples) | found)  # a copy would keep the index of the old columns
+    return replace(loaded, samples=made_samples, table=loaded.table.assign(**{column.name: classes}))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.samples import Loaded, Reading, Repairs
+from palmette.automl.samples import Loaded, Reading, Repairs, Samples
 from palmette.automl.samples.opening import MOST_COLUMNS
 from palmette.automl.samples.tables import Raw, keys_of
 from palmette.automl.samples.values import EXAMPLES, MISSING, Typed, described
@@ -66,7 +66,8 @@ class Edges:
             "repairs": tuple(dict.fromkeys((*loaded.samples.repairs, *repairs))),
         }
         inference = loaded.inference.assign(**rest) if loaded.inference is not None else None
-        return replace(loaded, samples=loaded.samples.model_copy(update=found), table=table, inference=inference)
+        samples = Samples.model_validate(dict(loaded.samples) | found)
+        return replace(loaded, samples=samples, table=table, inference=inference)
 
 
 def edges_apart(raws: Sequence[Raw], repairs: Repairs) -> tuple[list[Raw], Edges | None]:
