@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from palmette.features.mutation.operators import OPERATORS
-from palmette.features.script_tree import ScriptTree, called, spliced
+from palmette.features.script_tree import ScriptTree, called, source_of, spliced
 
 _NEUTRAL_CALLS = ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
 
@@ -34,8 +34,7 @@ class Mutant(NamedTuple):
 
 def mutants(source: ScriptTree) -> list[Mutant]:
     """The mutants of the transforms that are valid Python, distinct, and different from the script."""
-    original = ast.dump(source.tree)
-    seen = {original}
+    seen = {(statement.lineno, ast.dump(statement)) for statement in source.tree.body}
     found: list[Mutant] = []
     for node in source.transform_nodes:
         if not isinstance(node, ast.expr) or _is_excluded(source, node):
@@ -43,11 +42,24 @@ def mutants(source: ScriptTree) -> list[Mutant]:
         for operator in OPERATORS:
             for number, after in enumerate(operator(source, node)):
                 mutant = _mutant(source, node, f"{operator.__name__} {number}", after)
-                key = _dump(mutant.text)
+                key = _changed_statement(source, node, mutant.text)
                 if key is not None and key not in seen:
                     seen.add(key)
                     found.append(mutant)
     return found
+
+
+def _changed_statement(source: ScriptTree, node: ast.expr, text: str) -> tuple[int, str] | None:
+    """Line and syntax tree of the module's statement that a mutant changes; None if it is not valid Python."""
+    *_, statement, _ = [node, *source.ancestors(node)]
+    assert isinstance(statement, ast.stmt) and statement.end_lineno is not None
+    before, lines = source.text.split("\n"), text.split("\n")
+    start = min([statement.lineno, *(one.lineno for one in getattr(statement, "decorator_list", ()))])
+    try:
+        tree = ast.parse("\n".join(lines[start - 1 : statement.end_lineno + len(lines) - len(before)]))
+    except SyntaxError:
+        return None
+    return statement.lineno, "".join(map(ast.dump, tree.body))
 
 
 def _is_excluded(source: ScriptTree, node: ast.expr) -> bool:
@@ -63,7 +75,7 @@ def _is_excluded(source: ScriptTree, node: ast.expr) -> bool:
 
 
 def _mutant(source: ScriptTree, node: ast.expr, operator: str, after: str) -> Mutant:
-    before = ast.get_source_segment(source.text, node) or ""
+    before = source_of(source.text, node)
     replacement = f"({after})" if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp) else after
     pairs = zip(before.splitlines(), after.splitlines(), strict=False)
     lines = [(number, *pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1]]
@@ -79,13 +91,6 @@ def _mutant(source: ScriptTree, node: ast.expr, operator: str, after: str) -> Mu
         text=spliced(source.text, node, replacement),
         in_query=in_query,
     )
-
-
-def _dump(text: str) -> str | None:
-    try:
-        return ast.dump(ast.parse(text))
-    except SyntaxError:
-        return None
 
 
 def sample(found: list[Mutant], size: int, seed: int) -> list[Mutant]:

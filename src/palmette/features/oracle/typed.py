@@ -166,11 +166,13 @@ def order_key(value: Any) -> Any:
 
     Null is equal to itself, and only sortable by `nulls_first`.
     """
+    if type(value) is int:  # most are
+        return (0, value)
     if isinstance(value, float):
         return (1, 0.0) if math.isnan(value) else (0, value + 0.0)
     if isinstance(value, str):
         return value.encode()
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return tuple(map(nulls_first, value))
     if isinstance(value, bool | int) or hasattr(value, "as_tuple"):
         return (0, value)

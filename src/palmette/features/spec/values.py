@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, StringConstraints
@@ -55,6 +56,7 @@ class SparkType(NamedTuple):
     """Name and type of each field of a struct."""
 
     @classmethod
+    @lru_cache(1024)
     def parse(cls, text: str) -> SparkType:
         """Parses a type; raises ValueError if `text` is not one."""
         folded = re.sub(r"\s+", "", text).lower()

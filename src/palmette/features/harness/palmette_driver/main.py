@@ -1,5 +1,6 @@
 """Reads a job, opens the session, and calls the module for this kind of job."""
 
+import importlib
 import json
 import os
 import sys
@@ -17,6 +18,8 @@ def main(folder: str) -> None:
     load_spark()
     sys.path[:0] = job["path"]  # only now, so that modules of the repository cannot replace those that sign the answers
     answers = Answers(Path(folder) / "out", job["seconds"], job["root"], nonce)
+    if job["kind"] == "tests":
+        importlib.import_module("pytest")  # once for all workers
     job["items"] = _share([*enumerate(job["items"])], job["workers"])
     with WarmSession(job["remote"], resolve_paths=job["resolve_paths"]) as session:
         match job["kind"]:
