@@ -5,14 +5,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from palmette.documents import read_text
 from palmette.errors import UserError, missing_extra
 from palmette.llm import Prompt, Reply
 
 LONGEST = 400  # tokens of an answer
 
 
+def examples(data: Path) -> list[dict[str, Any]]:
+    """Prompts and answers of `train.jsonl`, and of `trajectories.jsonl` where there is one."""
+    more = data / "trajectories.jsonl"
+    text = read_text(data / "train.jsonl") + (read_text(more) if more.is_file() else "")
+    chats = (json.loads(line)["messages"] for line in text.splitlines())
+    return [{"prompt": turns[:-1], "completion": turns[-1:]} for turns in chats]
+
+
 def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dict[str, float]:
-    """Trains adapters on `train.jsonl` and merges them into a copy of the model in `out`; returns the last losses."""
+    """Trains adapters on the answers of `examples` and merges them into a copy of the model in `out`.
+
+    Returns the first and the last loss.
+    """
+    made = examples(data)
     try:
         tokenizer, network = _opened(model)
 
@@ -23,15 +36,16 @@ def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dic
         from palmette.automl.encoders.trained_networks import fastest_device
     except ImportError as error:
         raise missing_extra(error, "tune") or error from error
-    lines = (data / "train.jsonl").read_text("utf-8").splitlines()
     trainer = SFTTrainer(
         model=network,
         args=SFTConfig(
             output_dir=str(out / "checkpoints"), max_steps=steps, per_device_train_batch_size=4, report_to="none",
             use_cpu=fastest_device() == "cpu", bf16=fastest_device() == "cuda",
             save_strategy="no", logging_steps=max(steps // 10, 1), seed=0,
+            max_length=None,  # prompts are long, and the answer is at their end
+            learning_rate=2e-4,  # adapters need about ten times the rate of whole models
         ),
-        train_dataset=Dataset.from_list([json.loads(line) for line in lines]),
+        train_dataset=Dataset.from_list(made),
         processing_class=tokenizer,
         peft_config=LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"),
     )  # fmt: skip
