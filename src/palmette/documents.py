@@ -5,6 +5,7 @@ raises one `InputError` that lists all mistakes. Comments and formatting are not
 """
 
 import codecs
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -20,8 +21,8 @@ from palmette.errors import InputError, Mistake, UserError
 from palmette.problems import fault
 
 __all__ = [
-    "MAX_DIGITS", "Located", "Model", "PathText", "ProblemCollector", "load_plain", "mistakes", "parse_document",
-    "parse_located", "read_document", "read_located", "read_text", "write_text",
+    "MAX_DIGITS", "Located", "Model", "PathText", "ProblemCollector", "file_digest", "load_plain", "mistakes",
+    "parse_document", "parse_located", "read_document", "read_located", "read_text", "write_text",
 ]  # fmt: skip
 
 MAX_BYTES = 5_000_000
@@ -162,6 +163,12 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:
         message = f"{str(path)!r} cannot be written: {error.strerror}."
         raise UserError(message, "Name a file in a folder that exists.", code="unwritable") from error
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file of any size, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _decode(data: bytes, path: Path) -> str:

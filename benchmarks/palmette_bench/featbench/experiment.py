@@ -48,6 +48,8 @@ class StudyOptions:
     """Whether rates, latent share and attempts are varied, too."""
     stand_ins: bool = False
     """Whether stand-ins take the place of the actors: the dynamics alone, without Spark."""
+    vague: bool = False
+    """Whether every stand-in upstream of a failure may be at fault."""
     words: bool = False
     """Whether the specifications say in words what they else say in expressions."""
     model: str = ""
@@ -141,7 +143,7 @@ def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int]
 def _with_stand_ins(
     tasks: Sequence[suite.BenchTask], options: StudyOptions, out: Path, code: str, folder: Path
 ) -> Study:
-    at_work = [stand_ins.task(task.name, _rate(task, options)) for task in tasks]
+    at_work = [stand_ins.task(task.name, _rate(task, options), vague=options.vague) for task in tasks]
     file = out / "stand-ins.jsonl"
     return Study(at_work, file, folder, None, code, options.seed, stand_ins.catalogue())
 

@@ -4,7 +4,8 @@ The topology, the engine, the planners and the way in which faults are drawn are
 that says what is wrong with it; a loud fault is refused at once, a latent one by the actor that the real one shows at:
 the test coder for what it is told of the repository, the code generator for all else. All violations of an actor's
 faults look alike, which is the worst for a planner. `calibrate` finds the probabilities of faults with them, because a
-probability needs hundreds of runs.
+probability needs hundreds of runs. With `vague`, every actor upstream of a failure may be at fault: then only the
+memory of other runs tells a planner whom to ask first.
 """
 
 from functools import cache
@@ -87,8 +88,8 @@ class StandIn(BaseActor):
     Input: type[Model]
     Output: type[Model]
 
-    def __init__(self, name: str) -> None:
-        self.name, self.produces = name, MAKES[name]
+    def __init__(self, name: str, *, vague: bool = False) -> None:
+        self.name, self.produces, self.vague = name, MAKES[name], vague
         self.Input = _input_of(name)
         self.Output = TYPES.get(self.produces, StandInArtefact)
         self.computed = 0
@@ -109,7 +110,7 @@ class StandIn(BaseActor):
         return Verdict.of(tuple(wrong))
 
     def implicated(self, violation: Violation, output: Any) -> str | None:
-        return "Do it anew." if violation.code == f"{self.produces}-wrong" else None
+        return "Do it anew." if self.vague or violation.code == f"{self.produces}-wrong" else None
 
 
 class StandInTask(OpenTask):
@@ -118,12 +119,13 @@ class StandInTask(OpenTask):
     def forget_deliveries(self) -> None: ...
 
 
-def open_stand_in(name: str = "stand-ins") -> OpenTask:
+def open_stand_in(name: str = "stand-ins", *, vague: bool = False) -> OpenTask:
     files = {part: TextFile(path=f"{part}.yaml", text="") for part in ("fsc", "dfr", "run")}
     run = SimpleNamespace(budget=SimpleNamespace(steps=40, attempts=80, minutes=5), seed=0)
     inputs: Any = SimpleNamespace(request=RunRequest(**files), view=None, run=run, repository=Path())
-    actors = {actor: cast(Actor, StandIn(actor)) for actor in MAKES}
-    return StandInTask(name, inputs, cast(Any, None), load_topology(TOPOLOGY).value, {}, actors, "stand-ins")
+    actors = {actor: cast(Actor, StandIn(actor, vague=vague)) for actor in MAKES}
+    digest = "vague stand-ins" if vague else "stand-ins"
+    return StandInTask(name, inputs, cast(Any, None), load_topology(TOPOLOGY).value, {}, actors, digest)
 
 
 def kind(actor: str, *, latent: bool, number: int = 0, text: str = "") -> FaultKind:
@@ -147,5 +149,5 @@ def catalogue() -> tuple[FaultKind, ...]:
     return tuple(found)
 
 
-def task(name: str, rate: float) -> StudyTask:
-    return StudyTask(name, lambda: open_stand_in(name), lambda _: HiddenResult(), rate)
+def task(name: str, rate: float, *, vague: bool = False) -> StudyTask:
+    return StudyTask(name, lambda: open_stand_in(name, vague=vague), lambda _: HiddenResult(), rate)

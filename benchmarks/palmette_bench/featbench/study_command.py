@@ -38,6 +38,7 @@ PLANNERS = ("offline", "sequential", "random")
 @click.option("--sensitivity", is_flag=True, help="Vary rates, latent share and attempts, too.")
 @click.option("--quick", is_flag=True, help="The two tasks with the fewest operations.")
 @click.option("--stand-ins", is_flag=True, help="Without the real actors: the dynamics alone, in minutes.")
+@click.option("--vague", is_flag=True, help="With --stand-ins: every actor upstream of a failure may be at fault.")
 @click.option("--words", is_flag=True, help="Specifications in words.")
 @click.option(
     "--model", default="", metavar="PROVIDER:NAME", help="Answers the agents' tasks; `recorded`: the recorded answers."

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from palmette.documents import file_digest
 from palmette.engine.registry import create, names
 from palmette.errors import MachineError
 from palmette.problems import error_of
@@ -179,12 +180,6 @@ class Inspected(NamedTuple):
     fingerprint: int
 
 
-def digest(path: Path) -> str:
-    """sha256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def kind_of_file(path: Path) -> FileKind | None:
     """The kind of a file by its content, else by its suffix."""
     try:
@@ -214,7 +209,7 @@ def _inspected(path: Path, kind: str, size: int, _: int) -> Inspected:
     if not 0 < size <= MOST_BYTES:
         return Inspected("", f"it has more than {MOST_BYTES} bytes" if size else "it is empty", 0)
     try:
-        return Inspected(digest(path), "", file_kinds()[kind].fingerprint(path.read_bytes()))
+        return Inspected(file_digest(path), "", file_kinds()[kind].fingerprint(path.read_bytes()))
     except ValueError as error:
         reason = re.sub(r" <_io\.[^>]*>", "", " ".join(str(error).split()))  # the name that Pillow has for bytes
         return Inspected("", reason[:120] or "it is damaged", 0)

@@ -7,7 +7,6 @@ A folder of $PALMETTE_MODELS that holds a network in the hub's layout (config.js
 is: its weights take the folder's name, and a delivered package expects the SHA-256 that they have here.
 """
 
-import hashlib
 import importlib.util
 import json
 import os
@@ -16,7 +15,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from palmette.documents import Model, read_document
+from palmette.documents import Model, file_digest, read_document
 from palmette.errors import MachineError, UserError
 from palmette.problems import error_of
 
@@ -133,5 +132,4 @@ def weights_folder() -> Path | None:
 
 @cache
 def _digest(path: Path, _changed: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_digest(path)

@@ -1,16 +1,13 @@
 """Data sets by request: candidates with what speaks for each, and the fetched files with checksums and licence."""
 
 import hashlib
-import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from palmette.documents import Model
+from palmette.documents import Model, file_digest
 from palmette.engine.registry import create
 from palmette.knowledge.source import Record, search
 from palmette.knowledge.sources.tables import words_of
@@ -122,7 +119,7 @@ def fetched(place: str) -> FetchedDataset:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     client.fetch(record, folder)
-    files = {str(path.relative_to(folder)): _digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    files = {str(path.relative_to(folder)): file_digest(path) for path in sorted(folder.rglob("*")) if path.is_file()}
     made = FetchedDataset(record=record, files=files, fetched=datetime.now(UTC))
     note.write_text(made.model_dump_json(indent=2), "utf-8")
     return made
@@ -135,14 +132,8 @@ def _folder(source: str, id: str) -> Path:
 
 def _unchanged(note: Path) -> FetchedDataset | None:
     try:
-        known = FetchedDataset.model_validate(json.loads(note.read_text("utf-8")))
-    except (OSError, ValueError, ValidationError):
+        known = FetchedDataset.model_validate_json(note.read_text("utf-8"))
+        same = all(file_digest(known.folder / name) == digest for name, digest in known.files.items())
+    except (OSError, ValueError):
         return None
-    paths = {name: known.folder / name for name in known.files}
-    same = all(path.is_file() and _digest(path) == known.files[name] for name, path in paths.items())
     return known if same else None
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -58,12 +58,11 @@ class OfflinePlanner:
         whose output has changed since. Those that mended such failures in earlier runs are asked first.
         """
         upstream = (*situation.wiring.lineage[name], name)
-        recalled = {one.fault for violation in failure.violations for one in situation.recall(violation.code)}
         suspects = [suspect for suspect in upstream if situation.way(suspect)]
-        suspects.sort(key=lambda one: one not in recalled)
         found: dict[str, dict[Violation, str]] = {suspect: {} for suspect in upstream}
         for violation in failure.violations:
-            ways = ((again, suspect) for again in (False, True) for suspect in suspects)
+            recalled = [one.fault for one in situation.recall(violation.code) if one.fault in suspects]
+            ways = ((again, suspect) for again in (False, True) for suspect in dict.fromkeys((*recalled, *suspects)))
             for again, suspect in ways:
                 if self._may_return(situation, suspect, violation, again=again) and (
                     text := situation.implicated(suspect, violation)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from palmette.documents import Model
+from palmette.documents import Model, file_digest
 from palmette.engine.storage import sync_folder
 from palmette.errors import MachineError, UserError, named
 from palmette.problems import error_of
@@ -143,10 +143,4 @@ def _digests(folder: Path) -> Iterator[tuple[str, str]]:
             path = Path(root) / name
             relative = path.relative_to(folder).as_posix()
             if relative != MANIFEST:
-                yield relative, digest(path)
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+                yield relative, file_digest(path)

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.kinds import FileKind, digest, file_kinds, inspected, kind_of_file, require_installed
+from palmette.automl.kinds import FileKind, file_kinds, inspected, kind_of_file, require_installed
 from palmette.automl.samples import ArrayUse, Repairs
 from palmette.automl.samples.opening import DATA, Opened, files_below, refusal, require_unpacked
 from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw
+from palmette.documents import file_digest
 from palmette.errors import UserError
 from palmette.knowledge.web import cache_folder
 from palmette.problems import error_of
@@ -245,7 +246,7 @@ def _unpacked(place: Path) -> Path | None:
             if not arrays and known <= len(infos) / 2:
                 return None
             require_unpacked(place, sum(one.file_size for one in infos), place.stat().st_size)
-            folder = cache_folder("unpacked") / digest(place)[:24]
+            folder = cache_folder("unpacked") / file_digest(place)[:24]
             if not folder.exists():
                 part = folder.with_suffix(f".{os.getpid()}")
                 shutil.rmtree(part, ignore_errors=True)

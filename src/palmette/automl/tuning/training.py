@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from palmette.documents import read_text
 from palmette.errors import UserError, missing_extra
 from palmette.llm import Prompt, Reply
 
@@ -14,9 +13,12 @@ LONGEST = 400  # tokens of an answer
 
 def examples(data: Path) -> list[dict[str, Any]]:
     """Prompts and answers of `train.jsonl`, and of `trajectories.jsonl` where there is one."""
-    more = data / "trajectories.jsonl"
-    text = read_text(data / "train.jsonl") + (read_text(more) if more.is_file() else "")
-    chats = (json.loads(line)["messages"] for line in text.splitlines())
+    first, *more = (data / "train.jsonl", data / "trajectories.jsonl")
+    if not first.is_file():
+        message = f"{str(data)!r} holds no {first.name}."
+        raise UserError(message, "Write it with `palmette tune data`.", code="no-training-data")
+    lines = (line for one in (first, *more) if one.is_file() for line in one.read_text("utf-8").splitlines())
+    chats = (json.loads(line)["messages"] for line in lines)
     return [{"prompt": turns[:-1], "completion": turns[-1:]} for turns in chats]
 
 
