@@ -263,10 +263,9 @@ def papers_and_pages(subject: Subject) -> tuple[LookupResult, ...]:
 
 
 def _findings(result: SearchResult) -> LookupResult:
-    known = {one.source: create("knowledge_source", one.source) for one in result.records}
     because, findings = "it was found by the words of the task", {}
     for one in result.records:
-        cited = known[one.source].cite(one)
+        cited = create("knowledge_source", one.source).cite(one)
         findings[cited] = KnowledgeFinding(text=claim(one.text or one.title), source=cited, because=because)
     return LookupResult(note=result.note, findings=tuple(findings.values()))
 

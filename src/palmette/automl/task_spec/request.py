@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from pydantic import ConfigDict
 
@@ -72,6 +72,10 @@ class DataSummary(Model):
             return self._exact[name] if name else None
         found = self._folded.get(name.casefold(), ())
         return found[0] if len(found) == 1 else None
+
+    def __copy__(self) -> Self:
+        """Without the cached lookups, because a copy may have other columns."""
+        return self.model_construct(self.model_fields_set, **dict(self))
 
     @cached_property
     def _exact(self) -> Mapping[str, ColumnSummary]:

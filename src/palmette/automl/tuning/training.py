@@ -23,10 +23,7 @@ def examples(data: Path) -> list[dict[str, Any]]:
 
 
 def train(model: Path, data: Path, out: Path, steps: int, rank: int = 16) -> dict[str, float]:
-    """Trains adapters on the answers of `examples` and merges them into a copy of the model in `out`.
-
-    Returns the first and the last loss.
-    """
+    """Trains adapters on `examples`, merges them into a copy of the model in `out`; returns first and last loss."""
     made = examples(data)
     try:
         tokenizer, network = _opened(model)
