@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from palmette.automl.actors.comparator.actor import fit_seconds
 from palmette.automl.actors.guideline_writer.actor import GuidelineInput, blueprint_of, planned, proposal_of
 from palmette.automl.candidates import Blueprint, Selection
 from palmette.automl.measure import Predictions
@@ -171,7 +170,7 @@ class ExternalRun:
         results, rows = comparable(found, self.splits, ())
         scorer, folds = problem_of(self.blueprint).scorer(rows), self.blueprint.folds.count
         left = max(1.0, started + budget - time.monotonic() - starts)
-        taken = {one.name: fit_seconds(one.trial, folds) / left for one in results}
+        taken = {one.name: one.trial.fit_seconds(folds) / left for one in results}
         chosen = select(results, scorer, self.blueprint.ensembling, taken)
         self.package = BuiltPackage(self.folder / "package", self.sandbox, self.blueprint)
         self.package.write(write_package(self.blueprint, chosen))

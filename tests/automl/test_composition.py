@@ -21,6 +21,7 @@ from palmette.automl.composition import (
     reader_of,
     unavailable,
 )
+from palmette.automl.encoders.derived import first_numbers
 from palmette.automl.samples import Reading
 
 COLUMNS = (
@@ -143,8 +144,17 @@ def test_text_brings_learners_of_its_own_and_nothing_else_changes() -> None:
     drawn = blueprint(columns=(*COLUMNS, TITLE))
     assert facts_of(drawn).words == 3.0
     characters = Candidate(name="c", learner="linear", encoders={"text": "text_characters"})
-    assert list(steps(encoder_of(Candidate(name="c", learner="linear"), drawn)))[-1] == "text_words"
-    assert list(steps(encoder_of(characters, drawn)))[-2:] == ["text_words", "text_all_characters"]
+    assert list(steps(encoder_of(Candidate(name="c", learner="linear"), drawn)))[-1] == "text_all_words"
+    assert list(steps(encoder_of(characters, drawn)))[-2:] == ["text_all_words", "text_all_characters"]
+
+
+def test_beside_texts_categories_are_read_as_words_and_numbers() -> None:
+    length = ColumnUse(name="length", kind="category", examples=("90 min", "2 seasons"))
+    found = steps(encoder_of(Candidate(name="c", learner="lightgbm"), blueprint(columns=(*COLUMNS, length, TITLE))))
+    assert found["category_codes"] == ["colour"] and found["category_numbers"] == ["zip", "length"]
+    assert found["text_scores_all"] == ["title", "colour", "zip", "length"]
+    rows = pd.DataFrame({"length": ["90 min", None, "one", "2.5 h"]})
+    assert first_numbers(rows)["length"].fillna(-1).tolist() == [90.0, -1.0, -1.0, 2.5]
 
 
 def test_learners_are_ordered_and_limited_by_rows() -> None:

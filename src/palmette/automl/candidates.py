@@ -233,6 +233,10 @@ class Trial(Model):
     encoding: float = 0.0
     """Seconds of stateless encoders on all rows, which the final fit repeats."""
 
+    def fit_seconds(self, folds: int) -> float:
+        """Returns the expected seconds of a fit on all rows."""
+        return self.seconds / (folds - 1) + self.encoding
+
 
 class ChosenMember(Model):
     """A candidate in the delivered model."""

@@ -300,8 +300,7 @@ def _parts(candidate: Candidate, blueprint: Blueprint) -> list[EncodedColumns]:
     every = (*blueprint.columns, *derived)
     found: list[EncodedColumns] = []
     for kind in dict.fromkeys((*ORDER, *(one.kind for one in every))):
-        if columns := [one for one in every if one.kind == kind]:
-            found += _encoded(candidate, kind, columns, layout, facts)
+        found += _encoded(candidate, kind, every, layout, facts)
     if candidate.features:
         own = scaled(layout, facts, ("features", Call(candidate.features)))
         found.append(EncodedColumns("own", own, [one.name for one in every], ()))
@@ -309,18 +308,20 @@ def _parts(candidate: Candidate, blueprint: Blueprint) -> list[EncodedColumns]:
 
 
 def _encoded(
-    candidate: Candidate, kind: Kind, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts
+    candidate: Candidate, kind: Kind, every: Sequence[ColumnUse], layout: Layout, facts: DataFacts
 ) -> list[EncodedColumns]:
     """Encodes the columns of a kind; an encoder that splits them returns several parts."""
-    encoder = encoder_for(candidate, kind, facts)
+    columns = [one for one in every if one.kind == kind]
+    encoder = encoder_for(candidate, kind, facts) if columns else None
     if encoder is None:
         return []
+    columns += [one for one in every if one.kind in encoder.reads]
     made = encoder.transformer(columns, layout, facts)
     flags = encoder.categorical(columns, layout, facts) if layout == "tree" else ()
     if isinstance(made, Call) and made.path == "sklearn.compose.ColumnTransformer":
         nested = made.arguments["transformers"]
         parts = [EncodedColumns(f"{kind}_{name}", one, names, ()) for name, one, names in nested]
-        return [*parts[:-1], parts[-1]._replace(categorical=flags)]
+        return [*parts[:-1], *(one._replace(categorical=flags) for one in parts[-1:])]
     return [EncodedColumns(kind, made, [one.name for one in columns], flags)]
 
 

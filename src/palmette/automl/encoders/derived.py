@@ -94,3 +94,8 @@ def datetime_parts(frame: pd.DataFrame, parts: Mapping[str, Sequence[str]]) -> p
         for part in wanted:
             made[f"{name}_{part}"] = {"days": days, "hour": hours}.get(part, getattr(times, part, None))
     return pd.DataFrame(made, index=frame.index, dtype="float64")
+
+
+def first_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Extracts the first number from texts such as `90 min`; missing where there is none."""
+    return frame.apply(lambda texts: texts.astype("string").str.extract(r"(\d+(?:\.\d+)?)")[0]).astype("float64")

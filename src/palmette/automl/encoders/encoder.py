@@ -65,6 +65,11 @@ class DataFacts:
         """Whether all columns are of this kind."""
         return {*self.kinds} == {kind}
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether there are texts beside other columns."""
+        return "text" in self.kinds and not self.is_alone("text")
+
     def later(self, kind: Kind) -> float:
         """Returns what is added to a starting point's rank if there are columns of other kinds."""
         return 0.0 if self.is_alone(kind) else BESIDE_OTHERS
@@ -88,6 +93,7 @@ class Encoder:
 
     name: ClassVar[str]  # name in candidates and plans, e.g. `text_tfidf`
     kind: ClassVar[Kind]
+    reads: ClassVar[tuple[Kind, ...]] = ()  # kinds of other columns that it also reads; they follow its own columns
     layouts: ClassVar[frozenset[Layout]] = LAYOUTS  # layouts that it supports
     usual: ClassVar[bool] = True
     """Whether it is the default for its kind and layouts; each pair of kind and layout has one default."""

@@ -114,21 +114,23 @@ class Codes(Encoder):
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         unknown = {"handle_unknown": "use_encoded_value", "unknown_value": Name("numpy.nan")}
         codes = Call("sklearn.preprocessing.OrdinalEncoder", {"min_frequency": 2, **unknown})
-        if not self._has_words(facts):
+        if "text" not in facts.kinds:
             return codes
+        every, many = [one.name for one in columns], [one.name for one in columns if not one.categories]
         joined, words = Call(f"{TEXTS}.JoinedTexts"), Call(f"{TEXTS}.Words", {"grams": 2})
         scores = pipeline(("joined", joined), ("words", words), score_step(facts, alpha=1.0))
-        names = [one.name for one in columns]
-        parts = [("codes", codes, names), ("scores", scores, names)]
-        return Call("sklearn.compose.ColumnTransformer", {"transformers": parts})
+        parts = [
+            ("codes", codes, [name for name in every if name not in many]),  # a cell of many often lists several
+            ("scores", scores, every),
+            ("numbers", function_step("palmette.automl.encoders.derived.first_numbers"), many),
+        ]
+        return Call("sklearn.compose.ColumnTransformer", {"transformers": [part for part in parts if part[2]]})
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        scores = (False,) * (facts.outputs if self._has_words(facts) else 0)
-        return (*(True,) * len(columns), *scores)
-
-    def _has_words(self, facts: DataFacts) -> bool:
-        """Whether to add a regression on the words of categories: beside texts, a category often lists several."""
-        return facts.supervised and "text" in facts.kinds
+        if "text" not in facts.kinds:
+            return (True,) * len(columns)
+        few = sum(bool(one.categories) for one in columns)
+        return (*(True,) * few, *(False,) * (facts.outputs + len(columns) - few))
 
 
 class OneHot(Encoder):

@@ -286,6 +286,9 @@ class Schedule:
             encoding=round(self._encoding.repeated(progress.candidate), 3),
         )
         self.trials.append(trial)
+        if score is not None and score == max(one.score for one in self.trials if one.score is not None):
+            refit = trial.fit_seconds(self.job.blueprint.folds.count)
+            self.end = min(self.end, max(self._middle, self._limit - refit))
         if status == "finished":
             self._fitting[progress.candidate.name] = progress.seconds - progress.encoding
             self._fold_scores[progress.candidate.name] = progress.scores

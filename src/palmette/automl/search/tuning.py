@@ -18,11 +18,6 @@ MARK = "-tuned-"  # part of the name of a candidate whose settings were tuned
 TURNS = 3  # every third turn tunes the second-best learner, the others the best
 
 
-def is_tuned(candidate: Candidate) -> bool:
-    """Returns whether a candidate's settings were tuned."""
-    return MARK in candidate.name
-
-
 class Tuner:
     """Suggests settings for the best learner, and every third time for the second-best."""
 

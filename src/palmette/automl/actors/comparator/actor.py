@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from palmette.automl.actors.shared import Accountable, PlanningInput, failed, verdict
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound, Store
-from palmette.automl.candidates import Blueprint, Selection, Trial, substance
+from palmette.automl.candidates import Blueprint, Selection, substance
 from palmette.automl.composition import facts_of, learner_named, meant
 from palmette.automl.formatting import metric, number
 from palmette.automl.measure import Floats, Scorer, error_reduction
@@ -21,7 +21,7 @@ from palmette.automl.problems.problem import problem_of
 from palmette.automl.project import MODEL, BuiltPackage, write_package
 from palmette.automl.search.results import CandidateResult, comparable, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select
-from palmette.automl.search.tuning import is_tuned
+from palmette.automl.search.tuning import MARK
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Attempt, BaseActor, Context, TextFile, Verdict, Violation
@@ -151,7 +151,7 @@ class Comparator(Accountable, BaseActor):
         best, board, dummy = compared.baseline, leaderboard(compared, chosen), compared.baselines[0]
         baseline = None if best is None else alone(best, compared.scorer)
         single = next(one for one in compared.results if one.name == chosen.best_single)
-        kept = min(STARTS + SLACK * fit_seconds(single.trial, input.blueprint.folds.count), limits[0] / 2)
+        kept = min(STARTS + SLACK * single.trial.fit_seconds(input.blueprint.folds.count), limits[0] / 2)
         kept = kept if len(chosen.members) > 1 else 0.0
         beside = baseline if baseline and baseline.members != chosen.members else None
         substitute = beside if beside and beside.best_single != dummy else None
@@ -260,7 +260,7 @@ def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: flo
     sizes = [one.value for one in input.task.constraints if one.quantity == "size" and one.comparison in UPPER]
     shares = {}
     for one in results:
-        share = times * fit_seconds(one.trial, blueprint.folds.count) / max(left, 1.0)
+        share = times * one.trial.fit_seconds(blueprint.folds.count) / max(left, 1.0)
         if sizes:
             megabytes = learner_named(one.trial.candidate.learner).cost(facts).megabytes
             share = max(share, megabytes * 1e6 / max(min(sizes), 1.0))
@@ -319,7 +319,7 @@ def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[Leaderboa
             candidate=one.trial.candidate,
         )
         for place, one in enumerate(ranked)
-        if place < SHOWN or one.name in kept or not is_tuned(one.trial.candidate)
+        if place < SHOWN or one.name in kept or MARK not in one.name
     ]
     if len(members) == 1:
         return tuple(rows)
@@ -333,8 +333,3 @@ def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[Leaderboa
         chosen=True,
     )
     return (whole, *rows)
-
-
-def fit_seconds(trial: Trial, folds: int) -> float:
-    """What a candidate's fit on all rows is expected to take, by what its folds took."""
-    return trial.seconds / (folds - 1) + trial.encoding

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
-from palmette.automl.encoders.shared import FromFolder, Scored, scaled, score_step, standard
+from palmette.automl.encoders.shared import FromFolder, scaled, score_step, standard
 
 DIRECTIONS = 30
 STATISTICS, OVERLAPS = 5, 8  # number of features of a column, and of a pair of columns
@@ -22,52 +22,42 @@ Parts = list[tuple[str, Any, Any]]
 class _Texts(Encoder):
     kind = "text"
 
-    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        each = STATISTICS + DIRECTIONS + (facts.outputs if facts.supervised else 0)
-        return (False,) * (each * len(columns) + OVERLAPS * len(list(_pairs(columns))))
-
 
 class Directions(_Texts):
     name = "text_directions"
     cell = 4e-6
-    layouts = frozenset({"tree", "dense"})
-    description = (
-        "Lengths, 30 main directions of the TF-IDF words, and the overlap of two text columns; "
-        "for trees also the cross-fitted output of a ridge regression on the words."
-    )
+    layouts = frozenset({"dense"})
+    description = "Lengths, 30 main directions of the TF-IDF words, and the overlap of two text columns."
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Call:
         statistics = scaled(layout, facts, ("statistics", Call(f"{FEATURES}.TextStatistics")))
-        found: Parts = [("statistics", statistics, [one.name for one in columns])] if facts.supervised else []
         directions = Call(f"{FEATURES}.TextDirections", {"n_components": DIRECTIONS})
-        scores = pipeline(("words", Call(f"{FEATURES}.Words", {"grams": 2})), score_step(facts, alpha=1.0))
-        for end, name in _ended(columns):
-            found.append((f"directions{end}", directions, name))
-            if facts.supervised and layout == "tree":
-                found.append((f"scores{end}", scores, name))
-        found.extend(_overlaps(columns, layout, facts) if facts.supervised else ())
+        found: Parts = [(f"directions{end}", directions, name) for end, name in _ended(columns)]
+        if facts.supervised:
+            found = [("statistics", statistics, [one.name for one in columns]), *found]
+            found += _overlaps(columns, layout, facts)
         return Call("sklearn.compose.ColumnTransformer", {"transformers": found})
-
-    def seconds(self, facts: DataFacts) -> float:
-        return super().seconds(facts) * facts.outputs
 
 
 class Tfidf(_Texts):
     name = "text_tfidf"
     layouts = frozenset({"sparse"})
     description = "TF-IDF of words and pairs of words, and the overlap of two text columns."
+    reads = ("category",)
     characters: ClassVar[bool] = False
     cell = 5e-6
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         words = TFIDF.where(token_pattern=r"\w+", ngram_range=(1, 2))
         characters = TFIDF.where(analyzer="char_wb", ngram_range=(2, 5))
-        found: Parts = [(f"words{end}", words, name) for end, name in _ended(columns)]
-        of_all = [("words", words)] * (len(columns) > 1) + [("characters", characters)] * self.characters
+        several, texts = len(columns) > 1, [one for one in columns if one.kind == self.kind]
+        apart = [] if several and facts.is_mixed else texts
+        found: Parts = [(f"words{end}", words, name) for end, name in _ended(apart)]
+        of_all = [("words", words)] * several + [("characters", characters)] * self.characters
         for name, part in of_all:
             joined = pipeline(("joined", Call(f"{FEATURES}.JoinedTexts")), (name, part))
             found.append((f"all_{name}", joined, [one.name for one in columns]))
-        found.extend(_overlaps(columns, layout, facts))
+        found.extend(_overlaps(texts, layout, facts))
         return Call("sklearn.compose.ColumnTransformer", {"transformers": found})
 
 
@@ -99,7 +89,7 @@ class Contrast(_Texts):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         one_sided = Call(f"{FEATURES}.OneSidedWords")
-        found = [(f"one_sided{end}", one_sided, names) for end, names in _pairs(columns)]
+        found = [(f"one_sided{end}", one_sided, names) for end, names in _pairs(columns, facts)]
         return Call("sklearn.compose.ColumnTransformer", {"transformers": [*found, *_overlaps(columns, layout, facts)]})
 
 
@@ -131,14 +121,14 @@ class _Vectors(_Texts):
         )
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        vectors = self.vectors
+        vectors = self.vectors if any(_pairs(columns, facts)) else self.vectors.where(paired=0)
         steps = vectors if layout == "tree" else pipeline(("vectors", vectors), *standard(facts))
         found: Parts = [("vectors", steps, [one.name for one in columns]), *_overlaps(columns, layout, facts)]
         return Call("sklearn.compose.ColumnTransformer", {"transformers": found}) if len(found) > 1 else steps
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
         pair = 2 * self.size + 1 + OVERLAPS
-        return (False,) * (self.size * len(columns) + pair * len(list(_pairs(columns))))
+        return (False,) * (self.size * len(columns) + pair * len(list(_pairs(columns, facts))))
 
 
 class Static(_Vectors):
@@ -152,24 +142,40 @@ class Static(_Vectors):
     rank = 1.0
 
 
-class StaticScores(Scored, Static):
+class Scores(_Texts):
     name = "text_scores"
+    reads = ("category",)
     layouts = frozenset({"tree"})
-    description = "As text_directions, and for each column the cross-fitted output of a regression on static vectors."
+    cell = 2e-5
+    description = (
+        "Lengths, the overlap of two text columns, and the cross-fitted outputs of regressions: on the words of each "
+        "text, on the words of all texts and categories, and on static vectors where they are installed."
+    )
 
-    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        words = Directions().transformer(columns, layout, facts)
-        vectors = [
-            (f"vectors{end}", super(StaticScores, self).transformer([one], layout, facts), [one.name])
-            for (end, _), one in zip(_ended(columns), columns, strict=True)
-        ]
-        return words.where(transformers=[*words.arguments["transformers"], *vectors])
+    @property
+    def weights(self) -> tuple[str, ...]:
+        return () if Static().unavailable() else Static.trained
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Call:
+        texts = [one for one in columns if one.kind == self.kind]
+        words, joined = Call(f"{FEATURES}.Words", {"grams": 2}), Call(f"{FEATURES}.JoinedTexts")
+        of_words = pipeline(("words", words), score_step(facts, alpha=1.0))
+        found: Parts = [("statistics", Call(f"{FEATURES}.TextStatistics"), [one.name for one in texts])]
+        found += [(f"scores{end}", of_words, name) for end, name in _ended(texts)]
+        if len(columns) > 1:
+            of_all = pipeline(("joined", joined), ("words", words), score_step(facts, alpha=0.5))
+            found.append(("scores_all", of_all, [one.name for one in columns]))
+        if self.weights:
+            vectors = pipeline(("vectors", Static().vectors), *standard(facts), score_step(facts))
+            found += [(f"vectors{end}", vectors, [name]) for end, name in _ended(texts)]
+        found.extend(_overlaps(texts, layout, facts))
+        return Call("sklearn.compose.ColumnTransformer", {"transformers": found})
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        return Directions().categorical(columns, layout, facts) + super().categorical(columns, layout, facts)
-
-    def seconds(self, facts: DataFacts) -> float:
-        return Directions().seconds(facts) + super().seconds(facts)
+        texts = [one for one in columns if one.kind == self.kind]
+        scores = (2 if self.weights else 1) * len(texts) + (len(columns) > 1)
+        features = STATISTICS * len(texts) + facts.outputs * scores + OVERLAPS * len(list(_pairs(texts, facts)))
+        return (False,) * features
 
 
 class Sentences(_Vectors):
@@ -197,7 +203,7 @@ class TextFolder(FromFolder, _Vectors):
 
 def _overlaps(columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Iterator[tuple[str, Any, list[str]]]:
     overlap = scaled(layout, facts, ("overlap", Call(f"{FEATURES}.TextOverlap")))
-    yield from ((f"overlap{end}", overlap, names) for end, names in _pairs(columns))
+    yield from ((f"overlap{end}", overlap, names) for end, names in _pairs(columns, facts))
 
 
 def _ended(columns: Sequence[ColumnUse]) -> Iterator[tuple[str, str]]:
@@ -205,7 +211,8 @@ def _ended(columns: Sequence[ColumnUse]) -> Iterator[tuple[str, str]]:
     yield from ((f"_{place}" if len(columns) > 1 else "", one.name) for place, one in enumerate(columns, 1))
 
 
-def _pairs(columns: Sequence[ColumnUse]) -> Iterator[tuple[str, list[str]]]:
-    """Yields the pairs of the first columns with the suffix of their step names."""
-    pairs = itertools.combinations(_ended(columns[:MOST_PAIRED]), 2)
+def _pairs(columns: Sequence[ColumnUse], facts: DataFacts) -> Iterator[tuple[str, list[str]]]:
+    """Yields the pairs of the first columns that may be compared, with the suffix of their step names."""
+    compared = columns[:MOST_PAIRED] if facts.pairs or not facts.is_mixed else ()
+    pairs = itertools.combinations(_ended(compared), 2)
     yield from ((f"{first[0]}{second[0]}", [first[1], second[1]]) for first, second in pairs)

@@ -12,6 +12,8 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.automl.encoders.transformers import Stateless
+
 
 @dataclass(eq=False, repr=False)
 class Words(TransformerMixin, BaseEstimator):
@@ -20,12 +22,8 @@ class Words(TransformerMixin, BaseEstimator):
     grams: int = 1  # longest sequence of words that is counted
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        given = {"max_features": 20_000, "sublinear_tf": True, "token_pattern": r"\w+"}
-        self.words_ = TfidfVectorizer(ngram_range=(1, self.grams), **given)
-        try:
-            self.words_.fit(list(X))
-        except ValueError:  # no text has a word
-            self.words_.fit(["none"])
+        given = {"max_features": 200_000, "sublinear_tf": True, "token_pattern": r"\w+"}
+        self.words_ = TfidfVectorizer(ngram_range=(1, self.grams), **given).fit([*X, "none"])
         return self
 
     def transform(self, X: Any) -> sparse.csr_matrix:
@@ -45,19 +43,11 @@ class JoinedTexts(TransformerMixin, BaseEstimator):
         return [" ".join(texts) for texts in zip(*(X[name].fillna("") for name in self.columns_), strict=True)]
 
 
-class TextStatistics(TransformerMixin, BaseEstimator):
+class TextStatistics(Stateless):
     """Counts words and characters, and computes the shares of capitals, digits and punctuation, in each text column."""
 
-    STATISTICS = ("words", "characters", "capitals", "digits", "punctuation")
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
-        self.columns_ = list(X.columns)
-        return self
-
     def transform(self, X: pd.DataFrame) -> np.ndarray:
-        check_is_fitted(self)
-        parts = [np.array([_statistics(text) for text in X[name]], dtype="float64") for name in self.columns_]
-        return np.hstack([part.reshape(len(X), len(self.STATISTICS)) for part in parts])
+        return np.hstack([np.array([_statistics(text) for text in X[name]], float).reshape(len(X), 5) for name in X])
 
 
 @dataclass(eq=False, repr=False)
@@ -96,8 +86,6 @@ def _words(text: str) -> list[str]:
 class TextOverlap(TransformerMixin, BaseEstimator):
     """Measures the overlap of two text columns in words, characters and length; rare words count more."""
 
-    FEATURES = ("cosine", "character_cosine", "shared", "jaccard", "of_first", "of_second", "length_ratio", "same_end")
-
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         texts = [*X.iloc[:, 0], *X.iloc[:, 1], "none"]
         self.words_ = TfidfVectorizer(token_pattern=r"\w+", min_df=1).fit(texts)
@@ -112,7 +100,7 @@ class TextOverlap(TransformerMixin, BaseEstimator):
             for weights in (self.words_, self.characters_)
         ]
         counts = [_shared(_words(one), _words(other)) for one, other in zip(first, second, strict=True)]
-        return np.hstack([*cosines, np.array(counts, dtype="float64").reshape(len(first), len(self.FEATURES) - 2)])
+        return np.hstack([*cosines, np.array(counts, dtype="float64").reshape(len(first), 6)])
 
 
 @dataclass(eq=False, repr=False)
@@ -122,13 +110,9 @@ class OneSidedWords(TransformerMixin, BaseEstimator):
     max_features: int = 20_000
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
-        self.fit_transform(X)
-        return self
-
-    def fit_transform(self, X: pd.DataFrame, y: Any = None) -> sparse.csr_matrix:
         self.words_ = TfidfVectorizer(analyzer=str.split, sublinear_tf=True, max_features=self.max_features)
         self.words_.fit([*_one_sided(X), "none"])
-        return self.transform(X)
+        return self
 
     def transform(self, X: pd.DataFrame) -> sparse.csr_matrix:
         check_is_fitted(self)

@@ -36,11 +36,6 @@ def patience(learning_rate: float) -> int:
     return min(150, max(30, round(3 / learning_rate)))
 
 
-def least_gain(fold: FoldData) -> float:
-    """Returns the smallest gain of the loss that counts as an improvement."""
-    return LEAST_GAIN if fold.has_classes else 0.0
-
-
 def seeded(name: str, setup: TrainingSetup) -> dict[str, Any]:
     """Returns the seed as an argument, unless it is the libraries' default."""
     return {name: setup.seed} if setup.seed else {}
@@ -69,12 +64,15 @@ class LightGBM(Learner):
         leaf = 5 if facts.rows < SMALL else 40
         careful: Settings = {"learning_rate": step, "num_leaves": 15, "min_child_samples": leaf}
         careful = {**careful, "colsample_bytree": 0.6, "subsample": 0.8, "reg_lambda": 3.0}
+        if facts.is_mixed:
+            careful = {**careful, "learning_rate": min(step, 0.08), "colsample_bytree": 0.3}
+        noisy = "small trees on part of the columns, for noisy data"
         deep: Settings = {"learning_rate": round(0.6 * step, 3), "num_leaves": 127, "min_child_samples": 10}
         deep = {**deep, "colsample_bytree": 0.7, "reg_lambda": 1.0}
         return (
             DefaultConfig("lightgbm", {"learning_rate": step}, "the library's defaults, with early stopping", 1),
             DefaultConfig("lightgbm-random", random, "random thresholds vary more, and so average better", 6),
-            DefaultConfig("lightgbm-careful", careful, "small trees on part of the columns, for noisy data", 9),
+            DefaultConfig("lightgbm-careful", careful, noisy, 0.9 if facts.is_mixed else 9),
             DefaultConfig("lightgbm-deep", deep, "large trees in small steps, where columns act together", 11),
         )
 
@@ -99,7 +97,7 @@ class LightGBM(Learner):
                 raise lightgbm.callback.EarlyStopException(state.iteration, state.evaluation_result_list or [])
 
         rounds = patience(estimator.learning_rate)
-        stop = lightgbm.early_stopping(rounds, verbose=False, min_delta=least_gain(fold))
+        stop = lightgbm.early_stopping(rounds, verbose=False, min_delta=LEAST_GAIN * fold.has_classes)
         rows, target = fold.stopping
         stops = {"eval_X": rows, "eval_y": target, "callbacks": [stop, stop_in_time]}
         estimator.fit(fold.train, fold.target, **stops, **fold.options)
@@ -127,6 +125,8 @@ class XGBoost(Learner):
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         step: Settings = {"learning_rate": round(1.6 * usual_step(facts), 3)}
+        if facts.is_mixed:
+            step = {"learning_rate": 0.1, "max_depth": 4, "subsample": 0.8, "colsample_bytree": 0.4, "reg_lambda": 3.0}
         return (DefaultConfig("xgboost", step, "limited depth, on samples of rows and columns", 2),)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
@@ -147,7 +147,8 @@ class XGBoost(Learner):
                 return time.monotonic() > deadline
 
         inner = getattr(estimator, "estimator", estimator)
-        stop = xgboost.callback.EarlyStopping(rounds=patience(inner.learning_rate), min_delta=least_gain(fold))
+        rounds, least = patience(inner.learning_rate), LEAST_GAIN * fold.has_classes
+        stop = xgboost.callback.EarlyStopping(rounds=rounds, min_delta=least)
         inner.set_params(callbacks=[stop, StopInTime()])
         estimator.fit(fold.train, fold.target, eval_set=[fold.stopping], verbose=False, **fold.options)
         fitted = getattr(estimator, "estimator_", estimator)
@@ -191,7 +192,7 @@ class CatBoost(Learner):
         train, (valid, valid_target) = fold.train, fold.stopping
         if codes is not None:
             train, valid = codes.fit_transform(train), codes.transform(valid)
-        rounds, least = patience(model.get_params()["learning_rate"]), least_gain(fold)
+        rounds, least = patience(model.get_params()["learning_rate"]), LEAST_GAIN * fold.has_classes
 
         class Stop:
             lowest, since = math.inf, 0

@@ -55,9 +55,6 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         points = self._points(validate_data(self, X, dtype="float64", reset=False))
         return self._numbered(self._found(points))
 
-    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
-        return self.fit(X).labels_
-
     def _points(self, X: np.ndarray) -> np.ndarray:
         return X if self.directions_ is None else self.directions_.transform(X)
 
