@@ -16,9 +16,10 @@ from palmette.automl.artefacts import Assembly, Assessment, FeatureImportance, M
 from palmette.automl.formatting import names
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import Measured, ReportData
-from palmette.automl.report import ReportFindings, pages
+from palmette.automl.report import ReportFindings, page, pages
 from palmette.automl.samples import Samples
 from palmette.automl.task_spec.spec import TaskSpec
+from palmette.automl.weights import Weights
 from palmette.engine import RunState
 
 HOSTILE = (
@@ -152,6 +153,21 @@ def test_a_metric_without_a_value_is_reported_and_no_other_stands_for_it() -> No
     page, _, card = written(changed)
     assert reason in page.sections["verdict"] and reason in card
     assert "0.812" not in page.sections["verdict"] and "0.812" in page.sections["results"]
+
+
+def test_the_card_names_trained_weights_with_their_package_or_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = findings_for()
+    (member, *_), comparison = findings.comparison.selection.members, findings.comparison
+    candidate = member.candidate.model_copy(update={"encoders": {"text": "text_static"}})
+    members = (member.model_copy(update={"candidate": candidate}),)
+    selection = comparison.selection.model_copy(update={"members": members})
+    changed = replace(findings, comparison=comparison.model_copy(update={"selection": selection}))
+    _, _, card = written(changed)
+    for name, one in page.weights_used(changed):
+        assert f"- {name}: " in card and f"from {one.package}, SHA-256 {one.sha256}" in card
+    own = Weights(file="net/model.safetensors", sha256="0" * 64, megabytes=1.0, licence="mit", source="A folder.")
+    monkeypatch.setattr(page, "weights_named", lambda name: own)
+    assert "A folder. Licence mit; from net, SHA-256 000" in written(changed)[2]
 
 
 @pytest.mark.parametrize(("classes", "columns"), [(2, 250), (40, 5)], ids=["columns", "classes"])

@@ -77,3 +77,5 @@ def test_a_package_joins_related_files_as_the_run_did(shop: Path) -> None:
         assert found.isna().equals(column.isna()) and (found[found.notna()] == column[column.notna()]).all(), name
     pinned = (shop / "made/requirements.txt").read_text().split()
     assert {"duckdb", "pyarrow"} <= {line.split("==")[0] for line in pinned}
+    assert "Add those of related files with join.py." in (shop / "made/serve.py").read_text()
+    assert "predict.py --input joined.parquet" in (shop / "made/README.md").read_text()
