@@ -33,7 +33,7 @@ MADE_UP = "made up"
 def main(folder: Path, metric: str, positive: str, budget: str, rebuild: str | None, data: Path | None) -> None:
     """Build a submission for the competition in FOLDER, grade it, and print its medal as JSON."""
     if rebuild and data:
-        rebuild_competition(rebuild, data, folder)
+        rebuild_competition(rebuild, data, folder, metric)
     public, private = folder / "prepared" / "public", folder / "prepared" / "private" / "test.csv"
     _require(public / "sample_submission.csv", private, folder / "leaderboard.csv")
     target = _target(public)
@@ -83,7 +83,7 @@ def medal_ranks(teams: int) -> tuple[float, float, float]:
     return (gold, 50.0, 100.0) if teams < 1000 else (gold, 0.05 * teams, 0.1 * teams)
 
 
-def rebuild_competition(name: str, root: Path, folder: Path) -> None:
+def rebuild_competition(name: str, root: Path, folder: Path, metric: str) -> None:
     """Writes a set as a competition; teams' scores lie between the dummy's and a little above LightGBM's."""
     from palmette_bench.automl.peers import PeerTask, dummy, lightgbm
 
@@ -92,7 +92,7 @@ def rebuild_competition(name: str, root: Path, folder: Path) -> None:
     public, truth = folder / "prepared" / "public", made.questions[0].truth
     train, rows = pd.read_csv(public / "train.csv"), pd.read_csv(public / "rows.csv")
     task = PeerTask(train, rows, one.target, one.problem == "regression", 60.0)
-    ends = [score(one.metric, list(truth), peer(task), one.positive) for peer in (dummy, lightgbm)]
+    ends = [score(metric, list(truth), peer(task), one.positive) for peer in (dummy, lightgbm)]
     (public / "rows.csv").unlink()
     rows.insert(0, KEY, np.arange(len(rows)))
     train.insert(0, KEY, np.arange(len(rows), len(rows) + len(train)))

@@ -10,7 +10,7 @@ import click
 
 from palmette.cli.screen import json_option, print_json, print_table, say
 from palmette.documents import read_text, write_text
-from palmette.errors import UserError
+from palmette.errors import UserError, counted
 from palmette.knowledge import memory as remembered
 from palmette.knowledge.source import OFF, Record, RecordKind, sources
 from palmette.knowledge.source import search as search_sources
@@ -144,7 +144,7 @@ def export(file: Path) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def import_(file: Path) -> None:
     """Add the runs of an exported file."""
-    click.echo(f"Added {remembered.imported(_opened(), read_text(file), str(file))} runs.")
+    click.echo(f"Added {counted(remembered.imported(_opened(), read_text(file), str(file)), 'run')}.")
 
 
 @click.group()
