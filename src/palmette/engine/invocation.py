@@ -1,5 +1,6 @@
 """One invocation of an actor: inputs, attempts, criterion, and fan-out over a list."""
 
+import json
 import os
 import time
 import traceback
@@ -119,7 +120,7 @@ class Invoker:
 
     def output(self, name: str, value: JsonValue) -> BaseModel:
         """A stored output (one element of a fan-out) as the actor's type."""
-        return self._actor(name).Output.model_validate_json(canonical(value))
+        return self._actor(name).Output.model_validate_json(json.dumps(value))
 
     def _fan_out(self, name: str, inputs: Mapping[str, str], order: e.Order) -> _Outcome:
         items = self._items(name, inputs)
@@ -258,7 +259,7 @@ class Invoker:
         if node.fan_out:
             values[node.fan_out.field] = item
         try:
-            return self._actor(name).Input.model_validate_json(canonical(values | node.parameters))
+            return self._actor(name).Input.model_validate_json(json.dumps(values | node.parameters))
         except ValidationError as error:
             details = [(".".join(map(str, one["loc"])), one["msg"], repr(one["input"])[:200]) for one in error.errors()]
             remedy = f"Mend the artefact, or the `Input` of {name!r}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from pydantic import BaseModel, JsonValue
 
 from palmette.documents import Model
 from palmette.engine.actor import Actor, Recall, nothing_recalled
-from palmette.engine.artefacts import ArtefactStore, canonical
+from palmette.engine.artefacts import ArtefactStore
 from palmette.engine.events import Entry
 from palmette.engine.human import Human, NoHuman
 from palmette.engine.planner import Planner
@@ -116,7 +117,7 @@ class RunResult:
 
     def artefact(self, name: str, model: type[M]) -> M:
         """The current value of an artefact."""
-        return model.model_validate_json(canonical(self.value(name)))
+        return model.model_validate_json(json.dumps(self.value(name)))
 
     def value(self, name: str) -> Any:
         """The current value of an artefact as JSON data."""
