@@ -156,6 +156,12 @@ def test_probes_call_the_team_s_functions(harness: ConnectHarness, team: Path, o
     assert results[2].error.startswith("ImportError")
 
 
+def test_rows_tell_the_types_of_their_frame_however_ordered(harness: ConnectHarness, team: Path) -> None:
+    code = "frame = spark.range(2).selectExpr('id AS n'); frame.orderBy('n').collect(); spark.client._analyze = None"
+    (answer,) = harness.probes(team, (), [HarnessProbe("types", f"{code}; result = frame.dtypes")])
+    assert answer.value == [["n", "bigint"]] and not answer.error
+
+
 def test_main_runs_as_submitted(harness: ConnectHarness, script: Path, team: Path) -> None:
     write = "frames['u'].write.parquet('data/users'); result = 1"
     users = Frame.of({"user_id": SparkType.parse("string")}, [{"user_id": "a"}])
