@@ -68,7 +68,7 @@ def mutual_information(codes: Codes, target: Codes) -> float:
 
 def _pairs(codes: Codes, target: Codes) -> Codes:
     """A code for each pair of codes."""
-    return codes * (target.max(initial=0) + 1) + target
+    return np.asarray(codes * (int(target.max(initial=0)) + 1) + target)
 
 
 def _entropy(counts: Codes) -> float:
