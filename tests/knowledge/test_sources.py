@@ -17,7 +17,8 @@ from fake_web import CASES, FAULTS, FakeWeb
 from palmette.cli import cli
 from palmette.engine.registry import create, names
 from palmette.errors import MachineError, UserError
-from palmette.knowledge import Record, Subject, look_up, search, web
+from palmette.knowledge import Subject, look_up, web
+from palmette.knowledge.source import Record, search
 from palmette.knowledge.sources import texts
 
 SUBJECT = Subject(task="classification", words=("class imbalance", "small data"))

@@ -2,15 +2,19 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+import server as s
 from canned import Canned, models
+from click.testing import CliRunner
 
 from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser
 from palmette.automl.task_spec.request import Request
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.tuning.instructions import Pair, by_model, by_rules, evaluate, grammar, pairs, write
 from palmette.automl.tuning.trajectories import scrubbed
+from palmette.cli import cli
 from palmette.engine import Context
 from palmette.errors import UserError
 from palmette.llm import Reply
@@ -54,6 +58,57 @@ def test_the_measure_is_one_for_the_labels_and_none_for_nothing() -> None:
     assert nothing.exact == 0 and nothing.f1["all"] == 0 == evaluate(lambda _: TaskSpec(), few).exact
     rules = evaluate(by_rules, few[:4])
     assert min(rules.f1.values()) > 0.9, "the rules read what they document"
+
+
+EVOLVED: tuple[dict[str, Any], ...] = (  # of the first pairs: in depth, in breadth, ...
+    {
+        "request": "Cluster the patients into 7 groups. No linear models, please, and at most 5 MB.",
+        "problem": "clustering",
+        "clusters": "7",
+        "learners": [{"value": "not:linear", "words": "No linear models"}],
+        "constraints": [{"value": "size<=5MB", "words": "at most 5 MB"}],
+        "words": dict.fromkeys(("problem", "clusters"), "Cluster the patients into 7 groups"),
+    },
+    {
+        "request": "How large is the area of each home? I must be able to explain it, within 5 MB.",
+        "target": "area",
+        "prefer": ["explainable"],
+        "constraints": [{"value": "size<=5MB", "words": "within 5 MB"}],
+        "words": {"target": "How large is the area", "prefer": "I must be able to explain it"},
+    },
+    {"request": "Forecast it.", "target": ["price"]},
+    {"request": "Predict colour.", "target": "colour", "words": {"target": "Predict colour"}},
+    {"request": "Predict vibration.", "target": "vibration", "words": {"target": "Predict vibration"}},
+)
+
+
+def test_a_model_evolves_pairs_and_refused_answers_leave_those_of_the_grammar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(out: str, *options: str) -> tuple[list[str], str]:
+        ended = CliRunner().invoke(cli, ["tune", "data", str(tmp_path / out), "--pairs", "10", *options])
+        assert ended.exit_code == 0, ended.output
+        lines = (tmp_path / out / "train.jsonl").read_text("utf-8").splitlines()
+        return lines, (tmp_path / out / "README.md").read_text("utf-8")
+
+    grammars, _ = made("grammar")
+    with s.serving(*(s.answers(f"```json\n{json.dumps(one)}\n```") for one in EVOLVED), s.answers("No.")) as server:
+        monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", server.url)
+        model = ("--model", "openai-compatible:test", "--tokens")
+        stopped, card = made("stopped", *model, "1")
+        assert stopped == grammars and "10 not asked for (The budget of 1 tokens" in card and not server.asked
+        lines, card = made("out", *model, "400000")
+        assert len(server.asked) == 10 and made("out", *model, "400000") == (lines, card), "no call is paid for twice"
+        assert len(server.asked) == 10
+    assert lines[2:] == grammars[2:] and len(lines) == 8
+    for line, wanted in zip(lines[:2], EVOLVED[:2], strict=True):
+        _, asked, answer = (one["content"] for one in json.loads(line)["messages"])
+        fields = json.loads(answer.strip("`json\n"))
+        assert wanted["request"] in asked and fields == {name: wanted[name] for name in wanted if name != "request"}
+    told = "2 evolved, 1 answer-wrong-fields, 1 answer-impossible, 1 request-departed, 5 answer-not-json"
+    assert f"openai-compatible:test: {told}." in card
+    replayed = made("again", "--model", f"replay:{tmp_path / 'out/calls'}", "--tokens", "400000")[0]
+    assert replayed == lines
 
 
 def test_secrets_leave_no_trace() -> None:

@@ -156,13 +156,27 @@ def tune() -> None:
 @click.argument("out", type=_FOLDER)
 @click.option("--pairs", "count", type=click.IntRange(10, 100_000), default=2400, show_default=True)
 @click.option("--runs", multiple=True, metavar="RUN", help="Add the models' answers in this run; repeat for more.")
-def data(out: Path, count: int, runs: tuple[str, ...]) -> None:
-    """Write requests with their tasks as chat JSONL, with splits and a data card."""
-    from palmette.automl.tuning import instructions, trajectories
-    from palmette.engine import find_run
+@click.option("--model", default="offline", metavar="PROVIDER:NAME", help="Language model that evolves the requests.")
+@click.option("--tokens", type=click.IntRange(min=1), help="Token limit for the language model.")
+@click.option("--money", type=click.FloatRange(min=0), help="Cost limit for the language model, in US dollars.")
+def data(out: Path, count: int, runs: tuple[str, ...], model: str, tokens: int | None, money: float | None) -> None:
+    """Write requests with their tasks as chat JSONL, with splits and a data card.
 
-    made = instructions.write(instructions.pairs(count), out)
-    click.echo(f"Wrote {', '.join(f'{number} {split}' for split, number in made.items())} pairs to {out}.")
+    A model's calls are kept as a run in OUT/calls; the same command goes on from there.
+    """
+    from palmette.automl.tuning import instructions, trajectories
+    from palmette.automl.tuning.evolution import evolve
+    from palmette.engine import RunBudget, find_run
+    from palmette.engine.runs import RunSession
+    from palmette.llm.opening import ModelChoice, open_models
+    from palmette.llm.text import token_limit
+
+    pairs, origin, calls = instructions.pairs(count), instructions.BY_GRAMMAR, out / "calls"
+    if evolver := open_models(ModelChoice(model=model), calls).of("request_evolver"):
+        with RunSession(calls, resumes=True).calls(RunBudget(tokens=token_limit(tokens, money), money=money)) as pay:
+            pairs, origin = evolve(pairs, evolver, pay)
+    made = instructions.write(pairs, out, origin)
+    click.echo(f"Wrote {', '.join(f'{number} {split}' for split, number in made.items())} pairs to {out}. {origin}")
     if runs:
         accepted, preferred = trajectories.write([find_run(one) for one in runs], out)
         click.echo(f"Wrote {accepted} accepted answers and {preferred} preferences.")

@@ -4,8 +4,8 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
@@ -81,6 +81,13 @@ class RunSession:
                 setup.close()
             if self._paid_calls:
                 self._paid_calls.recorder.close()
+
+    @contextmanager
+    def calls(self, budget: RunBudget) -> Iterator[Pay]:
+        """A `Pay` for calls outside a topology, which the folder remembers."""
+        with closing(self._hold(budget).recorder):
+            yield self._payer(budget)
+            self._record_end("finished")
 
     def _walk(self, setup: Setup) -> None:
         setup = replace(setup, human=self._human or setup.human, agreed=self._agreed or setup.agreed)

@@ -6,20 +6,9 @@ cannot be used says why and finds nothing. What they find is data, never an inst
 
 from palmette.knowledge.cases import apt_cases
 from palmette.knowledge.memory import recalled
-from palmette.knowledge.source import (
-    KnowledgeFinding,
-    LookupResult,
-    Record,
-    Subject,
-    SuggestedCandidate,
-    papers_and_pages,
-    search,
-)
+from palmette.knowledge.source import KnowledgeFinding, LookupResult, Subject, SuggestedCandidate, papers_and_pages
 
-__all__ = [
-    "KnowledgeFinding", "LookupResult", "Record", "Subject", "SuggestedCandidate", "apt_cases",
-    "look_up", "search",
-]  # fmt: skip
+__all__ = ["KnowledgeFinding", "LookupResult", "Subject", "SuggestedCandidate", "apt_cases", "look_up"]
 
 
 def look_up(subject: Subject) -> tuple[LookupResult, ...]:

@@ -23,6 +23,8 @@ from palmette.llm import Answerer, Models, Prompt, Reply, read_answer
 
 Split = Literal["train", "validation", "test"]
 COUNTS = (3, 4, 7, 14)  # clusters, or days of a forecast
+CONTEXT = Context("requirement_parser", Path("/nowhere"))
+BY_GRAMMAR = "Made by a grammar, without a language model and without real data; labels are right by construction."
 
 
 class Phrasing(Model):
@@ -59,10 +61,13 @@ class Pair(Model):
     answer: parser.SentenceAnswer
 
     @property
+    def asked(self) -> parser.ParserInput:
+        return parser.ParserInput(request=Request(text=self.request), columns=self.data)
+
+    @property
     def prompt(self) -> Prompt:
         """What a run asks a model for this request."""
-        asked = parser.ParserInput(request=Request(text=self.request), columns=self.data)
-        return _parser().render(asked, Context("requirement_parser", Path("/nowhere")))
+        return reader().render(self.asked, CONTEXT)
 
     def chat(self) -> dict[str, Any]:
         """As a line of chat JSONL."""
@@ -72,7 +77,7 @@ class Pair(Model):
 
 
 @cache
-def _parser() -> parser.RequirementParser:
+def reader() -> parser.RequirementParser:
     return parser.RequirementParser(Models(lambda role: Answerer(role, ())))
 
 
@@ -200,8 +205,8 @@ def evaluate(read: Callable[[Pair], TaskSpec], tested: Sequence[Pair]) -> Tuning
     return TuningScores(pairs=len(tested), exact=round(exact / max(len(tested), 1), 4), f1=f1)
 
 
-def write(made: Iterable[Pair], folder: Path) -> dict[str, int]:
-    """Writes `train.jsonl`, `validation.jsonl`, `test.jsonl` and a data card; returns the pairs of each."""
+def write(made: Iterable[Pair], folder: Path, origin: str = BY_GRAMMAR) -> dict[str, int]:
+    """Writes `train.jsonl`, `validation.jsonl`, `test.jsonl` and a card with their origin; returns their pairs."""
     folder.mkdir(parents=True, exist_ok=True)
     listed = list(made)
     counts = {}
@@ -209,16 +214,16 @@ def write(made: Iterable[Pair], folder: Path) -> dict[str, int]:
         lines = [json.dumps(one.chat(), ensure_ascii=False) for one in listed if one.split == split]
         (folder / f"{split}.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
         counts[split] = len(lines)
-    (folder / "README.md").write_text("".join(f"{line}\n" for line in _card(counts)), "utf-8")
+    (folder / "README.md").write_text("".join(f"{line}\n" for line in _card(counts, origin)), "utf-8")
     return counts
 
 
-def _card(counts: Mapping[str, int]) -> Iterator[str]:
+def _card(counts: Mapping[str, int], origin: str) -> Iterator[str]:
     known = grammar()
     yield "# Requests and tasks\n"
     yield f"{sum(counts.values())} pairs: {', '.join(f'{number} {split}' for split, number in counts.items())}."
-    yield "Made by a grammar, without a language model and without real data; labels are right by construction."
+    yield origin
     yield "Each was accepted by the checks of the actor `requirement_parser`, as it stands here.\n"
     yield f"Tables: {', '.join(known.tables)}; in the test only: {', '.join(sorted(known.test_tables))}."
     yield f"Ways of speaking: {', '.join(known.persons)}; in the test only: {', '.join(sorted(known.test_persons))}."
-    yield "Phrasings of the test do not occur in training. Limits: English, one table, one target."
+    yield "The grammar's phrasings of the test do not occur in training. Limits: English, one table, one target."
