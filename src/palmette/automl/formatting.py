@@ -84,7 +84,7 @@ def fixed(value: float | None, decimals: int) -> str:
 
 def decimals(widths: Sequence[float]) -> int:
     """Returns the number of decimals that suits intervals of these widths: two digits of half the median width."""
-    real = [width for width in widths if math.isfinite(width) and width > 0]
+    real = [width for width in widths if math.isfinite(width) and width / 2 > 0]
     if not real:
         return 3
     middle = sorted(real)[len(real) // 2]
