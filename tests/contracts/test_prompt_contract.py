@@ -8,6 +8,7 @@ import pytest
 from canned import Canned, models
 
 from palmette.automl.actors.debugger.actor import Debugger
+from palmette.automl.tuning.evolution import EvolvedAnswer
 from palmette.engine import load, names
 from palmette.features.words.reader import WordsAnswer
 from palmette.features.words.second_reading import SecondAnswer
@@ -26,6 +27,7 @@ def prompts() -> dict[str, tuple[Path, type[Answer]]]:
     found = {one.name: (Path(inspect.getfile(one)).parent / one.prompt, one.Answer) for one in agents}
     found["words"] = (PACKAGE / "features" / "words" / "prompt.md", WordsAnswer)
     found["second_reading"] = (PACKAGE / "features" / "words" / "second_reading.md", SecondAnswer)
+    found["request_evolver"] = (PACKAGE / "automl" / "tuning" / "evolution.md", EvolvedAnswer)
     return found
 
 
