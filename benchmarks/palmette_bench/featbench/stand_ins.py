@@ -4,8 +4,8 @@ The topology, the engine, the planners and the way in which faults are drawn are
 that says what is wrong with it; a loud fault is refused at once, a latent one by the actor that the real one shows at:
 the test coder for what it is told of the repository, the code generator for all else. All violations of an actor's
 faults look alike, which is the worst for a planner. `calibrate` finds the probabilities of faults with them, because a
-probability needs hundreds of runs. With `vague`, every actor upstream of a failure may be at fault: then only the
-memory of other runs tells a planner whom to ask first.
+probability needs hundreds of runs. With `vague`, violations name no actor: a planner can
+only learn from the memory of other runs which actor to ask first.
 """
 
 from functools import cache

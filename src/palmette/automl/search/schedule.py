@@ -287,6 +287,7 @@ class Schedule:
         )
         self.trials.append(trial)
         if score is not None and score == max(one.score for one in self.trials if one.score is not None):
+            # The best model is fitted on all rows after the search, within the limit.
             refit = trial.fit_seconds(self.job.blueprint.folds.count)
             self.end = min(self.end, max(self._middle, self._limit - refit))
         if status == "finished":

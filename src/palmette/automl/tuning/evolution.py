@@ -33,8 +33,8 @@ def evolve(given: Sequence[Pair], model: Answerer, pay: Pay) -> tuple[list[Pair]
             outcomes[found if isinstance(found, str) else "evolved"] += 1
     except RunStopped as stop:
         outcomes[f"not asked for ({stop.message})"] = len(given) - outcomes.total()
-    told = ", ".join(f"{count} {name}" for name, count in outcomes.items())
-    origin = f"Made by a grammar, without real data, and evolved and answered by {model.name}: {told}."
+    counts = ", ".join(f"{count} {name}" for name, count in outcomes.items())
+    origin = f"Made by a grammar, without real data, and evolved and answered by {model.name}: {counts}."
     return made, f"{origin} All but the evolved ones are the grammar's, with labels right by construction."
 
 
