@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import ssl
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,9 @@ os.environ.setdefault("PALMETTE_MEMORY", "off")
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 """Set before numpy and torch load. Workers share the cores; more threads than cores wait for each other."""
+
+ssl.create_default_context = cache(ssl.create_default_context)
+"""Each HTTP client would read all certificates again, for 25 ms; tests talk to this machine only."""
 
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free > 8 * 2**30:

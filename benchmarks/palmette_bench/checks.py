@@ -195,4 +195,3 @@ def main(chosen: tuple[str, ...], kinds: tuple[str, ...], quick: bool, markdown:
         for alarm in sound.alarms:
             _log(f"false alarm in {sound.view}: {alarm}")
     sys.exit(0 if is_good(sounds, cells) else 1)
-

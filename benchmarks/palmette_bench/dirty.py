@@ -122,4 +122,3 @@ def asked_again(folder: Path, out: Path, place: str, table: str) -> str:
     if done.returncode:
         return f"predict fails: {done.stderr[-400:]}"
     return "" if done.stdout.count("\n") > 1 else "predict prints nothing"
-

@@ -121,4 +121,3 @@ def main() -> None:
     for what, value in rows.items():
         print(f"{what:<30}{value:>8.2f}")
     sys.exit(int(median >= LIMIT_MS))
-

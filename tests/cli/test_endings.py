@@ -16,6 +16,7 @@ from palmette_bench import toys
 
 def start(place: Path, pause: float, before: str = "", **streams: int) -> subprocess.Popen[str]:
     """A toy run in a process of its own, with `place/runs` for its folder."""
+    place.mkdir(exist_ok=True)
     arguments = toys.arguments(place / "outside", pause=pause)
     given = [word for name, value in dict(arguments["given"]).items() for word in ("--given", f"{name}={value}")]  # type: ignore[arg-type]  # a mapping, as the toys give it
     command = [sys.executable, "-m", "palmette", "run", str(toys.TOPOLOGY), *given]
@@ -33,20 +34,24 @@ def the_run(place: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda one: one.name)
-def test_who_asks_to_end_ends_in_order(number: signal.Signals, tmp_path: Path) -> None:
-    running = start(tmp_path, pause=0.3)
-    while not (tmp_path / "outside" / "calls").exists():
+def test_who_asks_to_end_ends_in_order(tmp_path: Path) -> None:
+    places = {number: tmp_path / number.name for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
+    running = {number: start(place, pause=0.3) for number, place in places.items()}
+    waiting = {*running}
+    while waiting:
         time.sleep(0.02)
-    running.send_signal(number)
-    _, err = running.communicate(timeout=60)
-    ended = run_state(the_run(tmp_path)).ended
-    assert running.returncode == INTERRUPTED and "palmette resume latest" in err
-    assert ended and ended.status == "interrupted"
-    again = subprocess.run(
-        [sys.executable, "-m", "palmette", "resume", str(the_run(tmp_path))], capture_output=True, check=False
-    )
-    assert again.returncode == 0 and len((tmp_path / "outside" / "calls").read_text().split()) == 3
+        for number in [one for one in waiting if (places[one] / "outside" / "calls").exists()]:
+            running[number].send_signal(number)
+            waiting.remove(number)
+    for number, process in running.items():
+        _, err = process.communicate(timeout=60)
+        ended = run_state(the_run(places[number])).ended
+        assert process.returncode == INTERRUPTED and "palmette resume latest" in err
+        assert ended and ended.status == "interrupted"
+    run = str(the_run(tmp_path / "SIGINT"))
+    again = subprocess.run([sys.executable, "-m", "palmette", "resume", run], capture_output=True, check=False)
+    assert again.returncode == 0
+    assert len((tmp_path / "SIGINT" / "outside" / "calls").read_text().split()) == 3
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])

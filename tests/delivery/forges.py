@@ -77,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.forge.failures and self.forge.failures[0][0] == self.command:
             failure = self.forge.failures.pop(0)[1]
         if failure == "hang":
-            time.sleep(2)
+            time.sleep(1)
         if failure in ("drop", "hang"):
             self.close_connection = True
             return

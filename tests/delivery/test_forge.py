@@ -24,8 +24,8 @@ def server() -> Iterator[ForgeServer]:
 @pytest.fixture(params=["github", "gitlab"])
 def forge(request: pytest.FixtureRequest, server: ForgeServer) -> Forge:
     if request.param == "github":
-        return GitHub("shop/offers", TOKEN, api=server.url, seconds=1)
-    return GitLab("shop/offers", TOKEN, api=server.url, seconds=1)
+        return GitHub("shop/offers", TOKEN, api=server.url, seconds=0.6)
+    return GitLab("shop/offers", TOKEN, api=server.url, seconds=0.6)
 
 
 def open_it(forge: Forge, draft: PullRequestDraft = DRAFT) -> tuple[object, list[float]]:
@@ -162,8 +162,8 @@ def test_an_answer_that_is_none_is_no_crash_and_opens_nothing_twice(
 
 def test_an_answer_without_an_end_is_none(forge: Forge, server: ForgeServer) -> None:
     server.failures = [("GET", "trickle")] * 10
-    with pytest.raises(DeliveryError, match=r"no end after 1 s.*\[forge-unreachable\]"):
-        open_it(forge)
+    with pytest.raises(DeliveryError, match=r"no end after 0.2 s.*\[forge-unreachable\]"):
+        open_it(type(forge)("shop/offers", TOKEN, api=server.url, seconds=0.2))
     assert not server.pulls
 
 

@@ -10,6 +10,10 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
+from palmette.llm import api
+
 Behaviour = Callable[["Handler"], None]
 
 
@@ -22,7 +26,6 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.behaviours = behaviours
         self.asked: list[dict[str, Any]] = []
-        self.at: list[float] = []
         self.raw = b""
         """The last body."""
         self.wrong: list[str] = []
@@ -48,7 +51,6 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.guard:
             self.server.raw = body
             self.server.asked.append(json.loads(body) if "json" in self.headers["Content-Type"] else {})
-            self.server.at.append(time.monotonic())
             behaviours = self.server.behaviours
             behave = behaviours.pop(0) if len(behaviours) > 1 else behaviours[0]
         behave(self)
@@ -155,3 +157,11 @@ def echoes_key(handler: Handler) -> None:
     """As some gateways do: repeats the key in the error."""
     key = str(handler.headers["Authorization"])
     handler.send(401, json.dumps({"error": {"message": f"Incorrect API key provided: {key}"}}).encode())
+
+
+def pauses_of(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Lists how long each pause between two tries is to be; none takes any time."""
+    pauses: list[float] = []
+    original = api._wait
+    monkeypatch.setattr(api, "_wait", lambda state: pauses.append(original(state)) or 0.0)
+    return pauses

@@ -122,7 +122,7 @@ def _listens(port: int) -> bool:
 @pytest.mark.parametrize(("tool", "says"), [("slow", "timeout"), ("none", "has no tool 'none'; it has write, slow")])
 def test_a_tool_that_hangs_or_is_absent_is_an_error(server: str, tool: str, says: str) -> None:
     with pytest.raises(ModelError, match=says):
-        McpProvider(f"mcp:{server}#{tool}").reply(PROMPT, Settings(timeout=4 if tool == "slow" else 60))
+        McpProvider(f"mcp:{server}#{tool}").reply(PROMPT, Settings(timeout=3 if tool == "slow" else 60))
 
 
 def test_only_agents_are_answered_by_a_model_of_the_topology(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def script(result: RunResult) -> str:
 
 PASSING = {
     "429": s.fails(429),
-    "429 with Retry-After": s.fails(429, Retry_After="1"),
+    "429 with Retry-After": s.fails(429, Retry_After="0"),
     "500": s.fails(500),
     "502 in HTML": s.html(502),
     "503": s.fails(503),
@@ -119,9 +119,10 @@ def test_what_does_not_pass_ends_in_a_clear_error_and_a_resume(
 
 
 def test_retry_after_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = s.pauses_of(monkeypatch)
     with s.serving(s.fails(429, Retry_After="1"), s.answers(GOOD)) as server:
         run(tmp_path, server.url, monkeypatch)
-    assert server.at[1] - server.at[0] >= 1.0
+    assert pauses == [1.0]
 
 
 def test_whoever_asks_for_too_much_patience_is_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +295,7 @@ def test_a_fallback_answers_whatever_ails_the_first(
     monkeypatch.setattr(api, "TRIES", 2)
     with s.serving(behaviour) as down, s.serving(s.answers("no code"), s.answers(GOOD)) as up:
         monkeypatch.setenv("VLLM_BASE_URL", up.url)
-        result = run(tmp_path, down.url, monkeypatch, fallback=["vllm:other"], settings={"timeout": 0.5})
+        result = run(tmp_path, down.url, monkeypatch, fallback=["vllm:other"], settings={"timeout": 0.3})
     assert script(result) and result.state.bill["writer", "writer"].calls == len(up.asked) == 2
 
 

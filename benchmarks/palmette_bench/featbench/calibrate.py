@@ -38,4 +38,3 @@ def main(runs: int, rounds: int) -> None:
             after = measured(name, rate, runs, folder)
             print(f'        "{name}": {rate:.3f},  # {line.rate:.3f} published, {after.failure_rate.mean:.3f} found, '
                   f"{after.success.mean:.3f} succeed", flush=True)  # fmt: skip
-

@@ -204,9 +204,7 @@ def _sensitivity(study: StudyRecords, page: Page) -> None:
     for sweep in SWEEPS:
         usual = {sweep.name: getattr(base, sweep.name)}
         conditions = {one.condition for one in study.records if one.condition.model_copy(update=usual) == base}
-        kept = sorted(
-            (one for one in conditions if one.factor > 0), key=lambda one: float(getattr(one, sweep.name))
-        )
+        kept = sorted((one for one in conditions if one.factor > 0), key=lambda one: float(getattr(one, sweep.name)))
         if len(kept) > 1:
             _sweep(study, sweep, {float(getattr(one, sweep.name)): one for one in kept}, page)
     if study.of():

@@ -88,4 +88,3 @@ def print_table(name: str, outcomes: Sequence[AttemptResult]) -> None:
     for one in outcomes:
         if one.found:
             print(f"  {one.program.aim}/{one.program.name}: {'; '.join(one.found)}")
-

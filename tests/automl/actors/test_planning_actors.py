@@ -174,9 +174,7 @@ def measured(
     plan: Plan, missed: list[dict[str, Any]], seconds: float = 10.0, milliseconds: float = 31.0, members: int = 3
 ) -> Violation:
     """What `implementation_verifier` sends back: the first candidates scored downwards, some delivered together."""
-    done = round_of(
-        plan.candidates[:3], members, plan, milliseconds=milliseconds, seconds=seconds, missed=missed
-    )
+    done = round_of(plan.candidates[:3], members, plan, milliseconds=milliseconds, seconds=seconds, missed=missed)
     code = "score-missed" if missed[0]["quantity"] == "score" else "constraint-missed"
     return Violation(code=code, message=f"{missed[0]['quantity']} was missed.", evidence=done.model_dump_json())
 

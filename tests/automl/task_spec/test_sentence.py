@@ -1,6 +1,7 @@
 """The rules of sentences: what they read is right, and everything else is listed as not understood."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,30 @@ from sentence_cases import flat, load
 
 from palmette.automl.task_spec.phrases import plain_text
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary
-from palmette.automl.task_spec.sentence import read_sentence, uncovered
+from palmette.automl.task_spec.sentence import SentenceReading, read_sentence, uncovered
 from palmette.automl.task_spec.vocabulary import names_pattern, vocabulary
 
 SENTENCES, TABLES = load("sentences")
 PAPER, PAPER_TABLES = load("paper")
+COLUMNS = {**TABLES, **PAPER_TABLES}
 
 
 def shown(case: dict[str, Any]) -> str:
     return str(case.get("name") or case["text"])[:60].replace("\n", " ")
 
 
+def reading_of(case: dict[str, Any]) -> SentenceReading:
+    return _read(case["text"], case["table"], tuple(case.get("files", ())))
+
+
+@cache
+def _read(text: str, table: str, files: tuple[str, ...]) -> SentenceReading:
+    return read_sentence(text, COLUMNS[table], files)
+
+
 @pytest.mark.parametrize("case", SENTENCES, ids=shown)
 def test_a_sentence_is_read_right_or_listed_as_unread(case: dict[str, Any]) -> None:
-    reading = read_sentence(case["text"], TABLES[case["table"]])
+    reading = reading_of(case)
     assert flat(reading.task) == case["read"]
     assert list(reading.task.unread) == case.get("unread", [])
     assert [wish.partition(": ")[0].strip("'\"") for wish in reading.task.unmet] == case.get("unmet", [])
@@ -34,8 +45,7 @@ def test_a_sentence_is_read_right_or_listed_as_unread(case: dict[str, Any]) -> N
 @pytest.mark.parametrize("case", [*SENTENCES, *PAPER], ids=shown)
 def test_no_word_of_a_sentence_disappears(case: dict[str, Any]) -> None:
     """Each is quoted by a source, or unread, or unmet, or one that means nothing by itself."""
-    tables = TABLES if case["table"] in TABLES else PAPER_TABLES
-    reading = read_sentence(case["text"], tables[case["table"]], tuple(case.get("files", ())))
+    reading = reading_of(case)
     task = reading.task
     quoted = [source.words for source in task.sources.values()] + [*task.unread, *task.unmet, *reading.missing]
     given = re.compile(names_pattern([*vocabulary().given, *map(re.escape, case.get("files", ()))]), re.I)
@@ -48,7 +58,7 @@ def test_no_word_of_a_sentence_disappears(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", PAPER, ids=shown)
 def test_an_instruction_of_the_papers_is_read_right_or_refused(case: dict[str, Any]) -> None:
-    reading = read_sentence(case["text"], PAPER_TABLES[case["table"]], tuple(case.get("files", ())))
+    reading = reading_of(case)
     assert reading.refused == case["person"].get("refused", "")
     if reading.refused:
         return

@@ -74,14 +74,14 @@ def test_most_kinds_have_a_place_in_a_small_view(made: dict[str, Made]) -> None:
         assert sum(kind.mutate(made[name].output, site) is not None for kind in kinds) >= len(kinds) - 2
 
 
-VIEW = suite.task("card_txn").view
+VIEW, SMALL = (suite.task(name).view for name in ("card_txn", "usr_ofr_rdm_ftrs"))
 SCRIPT = Script(file=TextFile(path="s.py", text=scripts.script_of(VIEW)), entry="build")
 FIELDS = ("need", "name", "module", "call")
 USED = ("read_table", "read", "team.io", "read({spark}, {path})"), ("divide", "ratio", "team.math", "ratio({a}, {b})")
 UTILITIES = Utilities(chosen=tuple(Utility.model_validate(dict(zip(FIELDS, one, strict=True))) for one in USED))
 OTHERS: dict[str, Callable[[], Any]] = {
     "code_generator": lambda: SCRIPT,
-    "testcase_coder": lambda: Tests(file=TextFile(path="t.py", text=scripts.tests_of(VIEW))),
+    "testcase_coder": lambda: Tests(file=TextFile(path="t.py", text=scripts.tests_of(SMALL))),
     "utils_retriever": lambda: UTILITIES,
 }
 
@@ -89,7 +89,8 @@ OTHERS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("actor", OTHERS)
 def test_a_faulty_file_is_still_python_and_another_one(actor: str) -> None:
     right = OTHERS[actor]()
-    found = [kind.mutate(right, FaultSite(VIEW, lambda output: True)) for kind in CATALOGUE if kind.actor == actor]
+    site = FaultSite(SMALL if actor == "testcase_coder" else VIEW, lambda output: True)
+    found = [kind.mutate(right, site) for kind in CATALOGUE if kind.actor == actor]
     outputs = [struck.output for struck in found if struck]
     assert len(outputs) >= 4 and all(outputs.count(output) == 1 for output in outputs)
     for output in outputs:

@@ -103,7 +103,7 @@ def test_what_is_usual_is_left_out(view: View) -> None:
     case = TestCase(name="late", why="Late.", as_of="2024-05-01T00:30:00Z", given={"visits": (row, late)}, expect=())
     text = PytestWriter(view, CONVENTIONS, TestCases(cases=(case,))).file("jobs.v")
     assert '"late": Case([visit(), visit(known=AS_OF - 30 * DAY)], []),' in text
-    assert "visit = partial(row, 'visits', paid=Decimal(1), at=AS_OF - 31 * DAY, **{\"class\": \"a\"})" in text
+    assert 'visit = partial(row, \'visits\', paid=Decimal(1), at=AS_OF - 31 * DAY, **{"class": "a"})' in text
 
 
 def test_each_entity_has_a_number_and_a_line() -> None:

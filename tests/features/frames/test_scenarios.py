@@ -33,8 +33,9 @@ def view(request: pytest.FixtureRequest) -> View:
     return view_of(request.param)
 
 
-@pytest.mark.parametrize("seed", [0, 7])
-def test_frames_match_the_registry(view: View, seed: int) -> None:
+@pytest.mark.parametrize(("path", "seed"), [(SPECS[0], 7), *((path, 0) for path in SPECS)])
+def test_frames_match_the_registry(path: Path, seed: int) -> None:
+    view = view_of(path)
     for scenario in scenarios(view, seed):
         assert set(scenario.frames) == set(view.tables)
         for name, frame in scenario.frames.items():

@@ -21,6 +21,7 @@ TIMES = ("timestamp", "timestamp", "timestamp", "date", "bigint", "timestamp_ntz
 WINDOWS = ("all", "1d", "3d", "7d", "30d", "12h", "36h", "1h30m", "1d6h30s")
 
 
+# fmt: off - documents are written as a team writes them
 class Maker:
     """One random document pair; all choices come from one seed."""
 

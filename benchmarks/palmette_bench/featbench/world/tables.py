@@ -207,9 +207,7 @@ def _card_transactions(part: Chunk) -> dict[str, Any]:
         "transaction_id": draws.numbers(part),
         "user_id": draws.ids(part, part.sizes.users),
         "descriptor": draws.descriptors(part, merchant),
-        "mcc": pa.array(MCC, pa.int32()).take(
-            pa.array(merchant % len(MCC), mask=part.random.random(part.rows) < 0.02)
-        ),
+        "mcc": pa.array(MCC, pa.int32()).take(pa.array(merchant % len(MCC), mask=part.random.random(part.rows) < 0.02)),
         "amount": draws.money(part, 30),
         "currency": draws.picked(part, ("EUR", "GBP", "USD")),
         "status": draws.picked(part, ("settled", "pending", "reversed")),

@@ -142,5 +142,3 @@ def rows_of_file(path: Path, table: str = "", tell: Callable[[str], object] = st
     frame = raw.frame.set_axis(list(raw.sources), axis=1)
     mixed = [name for name, dtype in frame.dtypes.items() if dtype.kind == "O" and not hasattr(dtype, "pyarrow_dtype")]
     return frame.assign(**{str(name): frame[name].map(text_of) for name in mixed})
-
-
