@@ -123,6 +123,8 @@ def test_what_happens_to_something_else_is_an_event(tmp_path: Path) -> None:
     rides = {"ride_id": range(40), "station_id": [n % 6 for n in range(40)], "started_at": hours(40)}
     rides_table = one_table(write(tmp_path / "rides.parquet", rides))
     assert (rides_table.kind, rides_table.event_time) == ("event", "started_at")
+    write(tmp_path / "refunds.parquet", {"refund_id": range(9), "ride_id": range(9), "paid_at": hours(9)})
+    assert inferred(tmp_path)["rides"].kind == "event"
     accounts = {"account_id": range(40), "started_at": hours(40), "plan": ["a", "b"] * 20}
     assert one_table(write(tmp_path / "accounts.parquet", accounts)).kind == "dimension"
 

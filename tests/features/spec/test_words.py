@@ -214,6 +214,7 @@ def test_things_are_counted_by_the_column_that_is_named_for_them(words: str, rea
         "average sales value per sales value",
         "largest sales value per basket",
         "total sales value per basket",
+        "total sales value per transaction",
         "number of transactions per week",
     ],
 )

@@ -115,9 +115,9 @@ def infer(tables: Sequence[TableData]) -> list[InferredTable]:
         one.keys, one.are_enforced = _keys(one)
     for one in found:
         one.references = tuple(_references(one, found))
-    referenced = {table for one in found for _, table in one.references}
     for one in found:
-        _decide_kind(one, one.data.name in referenced)
+        referring = (other.data.rows for other in found if one.data.name in dict(other.references).values())
+        _decide_kind(one, max(referring, default=0))
     return found
 
 
@@ -181,7 +181,8 @@ def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator
                 yield column.name, other.data.name
 
 
-def _decide_kind(one: InferredTable, is_referenced: bool) -> None:
+def _decide_kind(one: InferredTable, referring: int) -> None:
+    """`referring`: The rows of the longest table that refers to this one; 0 if none does."""
     times = dict(_time_columns(one))
     one.units = {name: unit for name, unit in times.items() if unit}
     if pair := _validity(one, list(times)):
@@ -191,7 +192,7 @@ def _decide_kind(one: InferredTable, is_referenced: bool) -> None:
         one.note("kind", "likely", f"{pair[0]} is not after {pair[1]} in any row, and states follow one another")
         return
     event = _event_time(one, list(times))
-    if event is None or _is_state(one, event, is_referenced):
+    if event is None or _is_state(one, event, referring):
         reason = (
             "no column says when a row happened" if event is None else f"{event!r} describes what other tables refer to"
         )
@@ -261,15 +262,15 @@ def _event_time(one: InferredTable, times: Sequence[str]) -> str | None:
     return min(chosen, key=rank, default=None)
 
 
-def _is_state(one: InferredTable, event: str, is_referenced: bool) -> bool:
+def _is_state(one: InferredTable, event: str, referring: int) -> bool:
     """Whether rows are entities with a creation date rather than events."""
-    if len(one.keys) != 1 or not one.are_enforced or not (is_referenced or _is_thing(one)):
+    if len(one.keys) != 1 or not one.are_enforced or not (referring or _is_thing(one)):
         return False
     begins = bool(re.search(r"(start|begin|launch|open|since)", event.lower()))
     others = [column for column in one.data.columns if column.is_key_like and column.name not in one.keys]
     if one.references or any(column.distinct < one.data.rows for column in others):
-        return begins and is_referenced
-    return is_referenced or begins or bool(re.search(r"(creat|sign|regist|join|found|hire)", event.lower()))
+        return begins and referring > one.data.rows  # trips have fewer refunds, and offers more redemptions
+    return bool(referring) or begins or bool(re.search(r"(creat|sign|regist|join|found|hire)", event.lower()))
 
 
 def _available_time(one: InferredTable, event: str, times: Sequence[str]) -> str | None:

@@ -159,7 +159,8 @@ def _measured(rest: PhraseParts, phrase: str, rows: str | None) -> tuple[ColumnO
 def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
     """`average amount per order` averages over rows; `average amount per basket` groups by the basket key."""
     function, unit = found["function"], found["unit"]
-    if rest.context.source_or_none(unit) is not None and found["rows"] is None:
+    is_total = _FUNCTIONS[function.lower()] == "sum"
+    if rest.context.source_or_none(unit) is not None and found["rows"] is None and not is_total:
         of_rows = _OF_COLUMN.fullmatch(f"{function} {found['column']} of {unit}")
         return _of_column()(rest, of_rows) if of_rows is not None else None
     if _FUNCTIONS[function.lower()] != "avg":
