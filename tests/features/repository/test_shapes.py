@@ -124,6 +124,27 @@ def test_a_decorator_of_helpers_is_no_shape_of_features(
     assert found.skeleton and found.feature_functions is None
 
 
+COLUMNS = """
+from pyspark.sql import Column
+from lab.framework import feature
+
+@feature("bigint")
+def uses(cutoff) -> Column: ...
+
+@feature("timestamp")
+def last_use(cutoff) -> Column: ...
+"""
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_functions_of_columns_are_announced(marked: bool, repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("decorated")
+    for script in (root / "src/lab/features").glob("*s.py"):
+        script.write_text(COLUMNS if marked else re.sub("@.*", "", COLUMNS), encoding="utf-8")
+    (departure,) = read_conventions(root, run_spec, parquet_view()).departures
+    assert ("pattern that no rule fills" if marked else "`src/lab/features/samples.py`, is recognised") in departure
+
+
 def test_a_query_without_a_build_function_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
     root = repository("empty")
     (root / "views").mkdir()

@@ -140,6 +140,9 @@ def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> t
     queries = [path for path in checkout.paths if path.endswith(".sql")]
     if queries and not neighbours:
         return None, (f"`{queries[0]}` is run by no function that takes data frames; {_WRITTEN}.",)
+    scripts = [module.path for module in checkout.modules if "pyspark" in module.text and not module.is_test]
+    if scripts and not neighbours:
+        return None, (f"No module that uses Spark, such as `{scripts[0]}`, is recognised as a view; {_WRITTEN}.",)
     found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables)), tuple(view.grain)), checkout)
     if found is not None or not neighbours:
         return found, found.unexplained if found is not None else ()

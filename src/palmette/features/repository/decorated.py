@@ -26,16 +26,16 @@ class MarkedFunction(NamedTuple):
 def marked_functions(checkout: Checkout) -> dict[str, list[MarkedFunction]]:
     """By path of a module: its functions that a decorator of the repository marks as features.
 
-    None unless it marks functions of different names, and no function that every module has.
+    None unless it marks functions of different names, and no function of frames that every module has.
     """
     spark = [module for module in checkout.modules if "pyspark" in module.text and not module.is_test]
     every = [one for module in spark for one in _marked(module)]
     origins = [origin for one in every if checkout.resolves((origin := _origin(one)).rpartition(".")[0])]
     mine = [one for one in every if _origin(one) == max(origins, key=origins.count)] if origins else []
     modules = {path: [*found] for path, found in groupby(mine, key=lambda one: one.module.path)}
-    names = [one.function.name for one in mine]
-    is_shared = len(modules) > 1 and max(map(names.count, names)) == len(modules)
-    return modules if len({*names}) > 1 and not is_shared else {}
+    frames = [one.function.name for one in mine if one.function.returns.endswith("DataFrame")]
+    is_shared = len(modules) > 1 and max(map(frames.count, frames), default=0) == len(modules)
+    return modules if len({one.function.name for one in mine}) > 1 and not is_shared else {}
 
 
 def _marked(module: Module) -> Iterator[MarkedFunction]:
