@@ -258,10 +258,13 @@ def test_a_repair_may_change_another_module_than_the_traceback_names(shop: Shop)
     assert "'own_models.py' is not a module that may be changed" in provider.prompts[1].messages[-1].text
 
 
-def test_hostile_repairs_are_refused_before_they_run(assembling: Any, shop: Shop) -> None:
+def test_hostile_repairs_are_refused_before_they_run(
+    assembling: Any, refused: tuple[Any, PastAttempt], shop: Shop
+) -> None:
     patch = "<<<<<<< old\nimport pandas as pd\n=======\nimport os\nimport pandas as pd\n>>>>>>> new"
     actor = shop.make(Assembler, models(Canned([said("code", patch)])))
-    *_, (_, verdict) = attempts(shop, actor, assembling, most=2)
+    made, past = refused
+    _, verdict = second(shop, actor, assembling, made, (past,))
     assert verdict and set(codes(verdict)) == {"reaches-outside"}
 
 

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -134,11 +133,16 @@ def test_a_short_budget_leaves_a_model_and_the_dummy(tmp_path: Path, sandbox: Sa
     assert {"dummy", "lightgbm"} <= {one.name for one in run.results}, status(run)
 
 
-def test_a_planned_baseline_is_trained_early(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_planned_baseline_is_trained_early_and_the_same_seed_gives_the_same_outputs(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
     careful = LIGHTGBM.model_copy(update={"name": "lightgbm-careful", "settings": {"learning_rate": 0.02}})
     drawn = blueprint(candidates=(LIGHTGBM, careful, LINEAR), tuning=False)
-    run = search(tmp_path, sandbox, drawn, 20.0)
+    run = search(tmp_path / "all", sandbox, drawn, 20.0)
     assert {one.candidate.name for one in run.trials[:3]} == {"dummy", "lightgbm", "linear"}, status(run)
+    alone = search(tmp_path / "alone", sandbox, drawn, 20.0, [LIGHTGBM])
+    one, other = run.result("lightgbm"), alone.result("lightgbm")
+    assert one is not None and other is not None and np.array_equal(one.outputs, other.outputs)
 
 
 def test_own_code_never_sees_the_targets_of_the_rows_that_it_predicts(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -182,10 +186,3 @@ def test_a_driver_that_fails_is_a_violation_with_its_trace(tmp_path: Path, sandb
     (wrong,) = run.failures
     assert wrong.code == "search-failed" and "not readable as number" in wrong.message and "Traceback" in wrong.evidence
     assert not run.results
-
-
-def test_the_same_rows_and_seed_give_the_same_outputs(tmp_path: Path, sandbox: Sandbox) -> None:
-    drawn: Any = blueprint(tuning=False)
-    first, second = (search(tmp_path / name, sandbox, drawn, 60.0, [LIGHTGBM]) for name in ("a", "b"))
-    one, other = (run.result("lightgbm") for run in (first, second))
-    assert one is not None and other is not None and np.array_equal(one.outputs, other.outputs)

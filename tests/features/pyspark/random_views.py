@@ -21,7 +21,8 @@ TIMES = ("timestamp", "timestamp", "timestamp", "date", "bigint", "timestamp_ntz
 WINDOWS = ("all", "1d", "3d", "7d", "30d", "12h", "36h", "1h30m", "1d6h30s")
 
 
-# fmt: off - documents are written as a team writes them
+# Documents stand as a team writes them.
+# fmt: off
 class Maker:
     """One random document pair; all choices come from one seed."""
 
