@@ -91,7 +91,7 @@ def rebuild_competition(name: str, root: Path, folder: Path, metric: str) -> Non
     made = prepare(one, root, folder / "prepared" / "public")
     public, truth = folder / "prepared" / "public", made.questions[0].truth
     train, rows = pd.read_csv(public / "train.csv"), pd.read_csv(public / "rows.csv")
-    task = PeerTask(train, rows, one.target, one.problem == "regression", 60.0)
+    task = PeerTask(train, rows, one.target, one.problem == "regression", metric, 60.0)
     ends = [score(metric, list(truth), peer(task), one.positive) for peer in (dummy, lightgbm)]
     (public / "rows.csv").unlink()
     rows.insert(0, KEY, np.arange(len(rows)))

@@ -1,18 +1,20 @@
 """Simple peers: `python -m palmette_bench.automl.peers NAME TRAIN ROWS TARGET TASK METRIC BUDGET OUT`.
 
 `dummy` predicts the most frequent class or the mean; `lightgbm` is LightGBM with its defaults (for text, TF-IDF with a
-logistic regression); `autogluon` is its preset `medium_quality`, where it is installed.
+logistic regression). Where they are installed: `flaml`, and `autogluon` with its preset `medium_quality`.
 """
 
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 TEXT_LENGTH = 40
 """Mean number of characters from which a column is text."""
+LOGARITHMS = {"rmsle": (np.log1p, np.expm1), "rmse_log": (np.log, np.exp)}
+"""By metric that compares logarithms: what is learnt of a target, and its inverse."""
 
 
 class PeerTask(NamedTuple):
@@ -22,6 +24,7 @@ class PeerTask(NamedTuple):
     rows: pd.DataFrame
     target: str
     numeric: bool
+    metric: str
     seconds: float
 
 
@@ -42,12 +45,12 @@ def lightgbm(task: PeerTask) -> pd.DataFrame:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OrdinalEncoder
 
-    features, rows = task.train.drop(columns=task.target), task.rows
+    features = task.train.drop(columns=task.target)
     strings = features.select_dtypes("object")
     words = [name for name in strings if strings[name].astype(str).str.len().mean() > TEXT_LENGTH]
     if words and not task.numeric:
         empty = dict.fromkeys(words, "")
-        features, rows = features.fillna(empty), rows.fillna(empty)
+        features, task = features.fillna(empty), task._replace(rows=task.rows.fillna(empty))
         encode = make_column_transformer(*((TfidfVectorizer(max_features=50_000), name) for name in words))
         model = make_pipeline(encode, LogisticRegression(max_iter=1000))
     else:
@@ -57,10 +60,30 @@ def lightgbm(task: PeerTask) -> pd.DataFrame:
         )
         model = make_pipeline(encode, (LGBMRegressor if task.numeric else LGBMClassifier)(verbose=-1, n_jobs=2))
     model.fit(features, task.train[task.target])
-    answers = pd.DataFrame({"prediction": model.predict(rows)})
+    return _answers(model, task)
+
+
+FLAML_METRICS = {"accuracy": "accuracy", "f1": "f1", "f1_macro": "macro_f1", "mae": "mae"}
+"""Its names; other metrics of numbers are rooted squared errors, the area under the ROC of two classes `roc_auc`."""
+
+
+def flaml(task: PeerTask) -> pd.DataFrame:
+    from flaml import AutoML
+
+    features, target = task.train.drop(columns=task.target), task.train[task.target]
+    kind = "regression" if task.numeric else "classification"
+    metric = FLAML_METRICS.get(task.metric, "rmse" if task.numeric else task.metric)
+    model = AutoML()
+    model.fit(features, target, task=kind, metric=metric, time_budget=task.seconds, n_jobs=2, verbose=0)
+    return _answers(model, task)
+
+
+def _answers(model: Any, task: PeerTask) -> pd.DataFrame:
+    """Predictions, and the probabilities of classes, of a model in scikit-learn's form."""
+    answers = pd.DataFrame({"prediction": model.predict(task.rows)})
     if task.numeric:
         return answers
-    probabilities = model.predict_proba(rows)
+    probabilities = model.predict_proba(task.rows)
     return answers.assign(**{f"proba_{name}": probabilities[:, at] for at, name in enumerate(model.classes_)})
 
 
@@ -73,14 +96,19 @@ def autogluon(task: PeerTask) -> pd.DataFrame:
     return answers if task.numeric else answers.assign(**predictor.predict_proba(task.rows).add_prefix("proba_"))
 
 
-PEERS = {"dummy": dummy, "lightgbm": lightgbm, "autogluon": autogluon}
+PEERS = {"dummy": dummy, "lightgbm": lightgbm, "flaml": flaml, "autogluon": autogluon}
 
 
 def main() -> None:
-    """Writes the predictions of one peer."""
-    name, train, rows, target, task, _, budget, out = sys.argv[1:]
+    """Writes the predictions of one peer; it learns logarithms where the metric compares them."""
+    name, train, rows, target, task, metric, budget, out = sys.argv[1:]
     numeric = task.endswith(("regression", "forecasting"))
-    answers = PEERS[name](PeerTask(pd.read_csv(train), pd.read_csv(rows), target, numeric, float(budget)))
+    learnt, (logarithm, power) = pd.read_csv(train), LOGARITHMS.get(metric, (None, None))
+    if logarithm:
+        learnt[target] = logarithm(learnt[target])
+    answers = PEERS[name](PeerTask(learnt, pd.read_csv(rows), target, numeric, metric, float(budget)))
+    if power:
+        answers["prediction"] = power(answers["prediction"])
     answers.to_csv(Path(out), index=False)
 
 
