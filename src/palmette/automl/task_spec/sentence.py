@@ -20,7 +20,8 @@ _CLAUSE = re.compile(r"[,:()]|\bbut\b", re.I)
 _TURN = re.compile(r"\bbut\b|,\s*(?:so|therefore|hence|please|then|only)\b", re.I)  # ends a negation
 _WORD = re.compile(r"[^\W_][\w'-]*|[<>]=?|[≤≥%]")
 _NO_FIELDS = frozenset({"unmet", "given", "unknown"})
-_SEVERAL = _NO_FIELDS | {"target", "exclude", "include", "known_after", "constraints", "learners", "prefer"}
+_HORIZON = "forecast.horizon"  # horizons in different units may be the same
+_SEVERAL = _NO_FIELDS | {_HORIZON, "target", "exclude", "include", "known_after", "constraints", "learners", "prefer"}
 _UNMET = Rule(field="unmet")
 
 
@@ -180,7 +181,10 @@ class _Reader:
                 if field in _NO_FIELDS:
                     continue
                 words.setdefault(path, []).append(self.text[one.start : one.end])
-                if part:
+                if path == _HORIZON:
+                    known = values.setdefault(field, {}).get(part)
+                    values[field][part] = f"{known}, {value}" if known and known != value else value
+                elif part:
                     values.setdefault(field, {})[part] = value
                 elif field in _SEVERAL:
                     values[field] = tuple(dict.fromkeys((*values.get(field, ()), *value)))

@@ -122,7 +122,7 @@ class Forecast(Model):
     """Horizon and columns of a forecast."""
 
     horizon: str = ""
-    """Steps, or a time such as `24 hours` or `2 weeks`; empty to determine it from the data."""
+    """Steps, or a time such as `24 hours`; several with commas must agree; empty to determine it from the data."""
     frequency: str = ""
     """Interval between rows as a pandas offset, e.g. `h`, `15min` or `MS`; empty to determine it from the data."""
     series: str = ""

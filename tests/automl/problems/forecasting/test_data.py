@@ -38,6 +38,7 @@ def test_the_frequency_is_found(frequency: str) -> None:
 
 @pytest.mark.parametrize(("text", "steps"), [
     ("", 24), ("36", 36), ("2 days", 48), ("24 hours", 24), ("1 week", 168), ("7 steps", 7),
+    ("2 days, 48 steps", 48),
 ])  # fmt: skip
 def test_a_horizon_is_steps_or_a_time(text: str, steps: int) -> None:
     use = read_use(hourly(), ONE, Forecast(horizon=text))
@@ -45,7 +46,8 @@ def test_a_horizon_is_steps_or_a_time(text: str, steps: int) -> None:
 
 
 @pytest.mark.parametrize(("wish", "code"), [
-    (Forecast(horizon="soon"), "bad-horizon"), (Forecast(frequency="fortnightly"), "bad-frequency"),
+    (Forecast(horizon="soon"), "bad-horizon"), (Forecast(horizon="1 week, 7 steps"), "bad-horizon"),
+    (Forecast(frequency="fortnightly"), "bad-frequency"),
     (Forecast(horizon="900"), "series-too-short"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(wish: Forecast, code: str) -> None:

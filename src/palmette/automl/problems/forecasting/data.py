@@ -143,6 +143,14 @@ def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...]) -
     if not text:
         usual = next((one for one in seasons if one <= length // 6), 0)
         return usual or max(1, min(24, round(SHARE * length)))
+    named = {_steps(one, frequency) for one in text.split(",")}
+    if len(named) > 1:
+        raise error_of(UserError, "bad-horizon/several", text=text)
+    return named.pop()
+
+
+def _steps(text: str, frequency: str) -> int:
+    """Returns the steps in a number of steps or a time."""
     found = re.fullmatch(r"\s*(\d+)\s*([a-z]*?)s?\s*", text.casefold())
     count, unit = (int(found[1]), found[2]) if found else (0, "")
     if found and unit in ("", "step", "row", "value", "observation", "period", "point"):
