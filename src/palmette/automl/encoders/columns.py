@@ -49,15 +49,15 @@ def read_columns(rows: Any, readers: Sequence[Any], in_file: Mapping[str, str] |
     made = {name: read_cells(rows[place], *columns[name], unread) for name, place in places.items() if place in rows}
     if unread:
         raise ColumnError(unread)
-    return pd.DataFrame(made, index=rows.index, copy=False)
+    return pd.DataFrame(made, index=rows.index)
 
 
 def read_cells(column: pd.Series, kind: str, read: Callable[[Any], Any], unread: dict[str, str]) -> np.ndarray:
     """Reads cells; missing ones become None, NaN or an empty text. Adds to `unread` if `read` raises ValueError."""
-    made: Any = []
+    made: list[Any] = []
     empty, plain = "" if kind == "text" else None, kind in PLAIN
     if DTYPES.get(kind) == "float64" and column.dtype.kind in "fi":
-        made = column.to_numpy("float64", na_value=np.nan)
+        values = column.to_numpy("float64", na_value=np.nan)
     else:
         for place, cell in column.items():
             value = cell.strip() if isinstance(cell, str) else cell
@@ -69,7 +69,7 @@ def read_cells(column: pd.Series, kind: str, read: Callable[[Any], Any], unread:
                 found, where = None, f"Column {column.name!r} is {repr(cell)[:80]} in row {place}"
                 unread.setdefault(str(column.name), f"{where}, not readable as {kind}{'' if plain else f': {error}'}.")
             made.append(empty if found is None else found)
-    values = pd.Series(made, dtype=DTYPES.get(kind, "object")).to_numpy()
+        values = np.fromiter(made, object, len(made)).astype(DTYPES.get(kind, "object"))
     return np.where(np.isinf(values), np.nan, np.clip(values, -LARGEST, LARGEST)) if kind == "number" else values
 
 

@@ -201,7 +201,7 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
 
     def _kept(self, X: pd.DataFrame, places: np.ndarray) -> Nodes:
         """Keeps the rows, and returns the nodes at some places of them."""
-        self.rows_ = X.reset_index(drop=True).copy()  # a copy is stored contiguously
+        self.rows_ = X.reset_index(drop=True)
         self.places_ = {name: place for place, name in enumerate(self.rows_[self.node])}
         self.links_ = linked(self.rows_[self.node], self.rows_[self.neighbours])
         self.estimator_ = clone(self.estimator)
@@ -218,18 +218,12 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
     def _completed(self, X: pd.DataFrame) -> pd.DataFrame:
         """Fills missing values of rows with those of their nodes in the graph."""
         places = np.array([self.places_.get(name, -1) for name in X[self.node]], dtype=int)
-        columns = {name: X[name].to_numpy() for name in X}
-        absent = {name: pd.isna(one) | (one == "" if one.dtype == object else False) for name, one in columns.items()}
-        empty = np.all([one for name, one in absent.items() if name != self.node], axis=0)
+        absent = X.isna() | X.eq("")
+        empty = absent.drop(columns=self.node).all(axis=1)
         if (unknown := X[self.node][(places < 0) & empty]).size:
             message = f"The node {unknown.iloc[0]!r} is not in the graph, and no values of it are given."
             raise ColumnError({self.node: message})
-        filled = {name: gaps & (places >= 0) for name, gaps in absent.items()}
-        filled = {name: one for name, one in filled.items() if one.any()}
-        for name, one in filled.items():
-            columns[name] = columns[name].copy()
-            columns[name][one] = self.rows_[name].to_numpy()[places[one]]
-        return pd.DataFrame(columns, index=X.index, copy=False) if filled else X
+        return X.mask(absent & (places >= 0)[:, None], self.rows_.iloc[places].set_axis(X.index))
 
     def _place(self, name: str) -> int:
         if name not in self.places_:
