@@ -95,7 +95,7 @@ def test_killed_at_every_point(tmp_path: Path, target: Any, method: str, before:
     expected, once = artefacts(undisturbed), successes(undisturbed)
     runs = len((tmp_path / "log").read_text().split())
     killed = 0
-    for at in range(1, 100, 2 if before else 1):  # what is before one event is also after another
+    for at in range(1, 100, 6 if before else 1):  # what is before one event is also after another
         folder, log = tmp_path / f"{at}", tmp_path / f"{at}.log"
 
         def work(folder: Path = folder, log: Path = log, at: int = at) -> None:

@@ -42,7 +42,7 @@ def test_scikit_learn_accepts_networks() -> None:
     ) | dict.fromkeys(
         ("check_methods_sample_order_invariance", "check_methods_subset_invariance"), "it has single precision"
     )
-    check_estimator(NetworkRegressor(partial(tabm, width=32), epochs=20), expected_failed_checks=known, on_skip=None)
+    check_estimator(NetworkRegressor(partial(tabm, width=32), epochs=8), expected_failed_checks=known, on_skip=None)
 
 
 @pytest.mark.parametrize(

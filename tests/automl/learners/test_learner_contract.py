@@ -148,7 +148,8 @@ def test_it_learns_in_steps_that_can_be_repeated(case: Case) -> None:
     assert rounds is None or rounds >= 1
     again, refitted = build(case.call(rounds)), build(case.call(rounds))
     again.fit(case.fold().train, *([] if case.target is None else [case.fold().target]))
-    case.fit(refitted)  # with validation rows, and yet so many steps at most
+    steps = case.fit(refitted, seconds=0.3)
+    assert rounds is None or 1 <= (steps or 0) <= rounds, "with validation rows, and yet so many steps at most"
     if case.learner.name != "dummy":
         assert case.score(estimator) > 0.6 and case.score(again) > 0.6
 

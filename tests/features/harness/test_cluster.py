@@ -1,4 +1,4 @@
-"""The same script and harness on a standalone Spark cluster: a master and two workers on loopback."""
+"""The same script and harness on a standalone Spark cluster: a master, a worker and two executors on loopback."""
 
 import os
 import re
@@ -17,16 +17,18 @@ from palmette.features.harness.connect import ConnectHarness, ScriptCase
 from palmette.features.oracle import differences, expected
 from palmette.features.spec.view import View
 from palmette.sandbox import Access, Sandbox, WarmSpark, java_environment
+from palmette.sandbox.java import quick_options
 
 SECONDS = 60
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
-    """The URL of a master with two workers of one core each."""
+    """The URL of a master with a worker of two cores."""
     pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
     try:
         environment = {**os.environ, **java_environment(), "SPARK_NO_DAEMONIZE": "1"}
+        environment["JAVA_TOOL_OPTIONS"] = quick_options()
     except MachineError as error:
         pytest.skip(str(error))
     program = str(Path(str(pyspark.__file__)).parent / "bin" / "spark-class")
@@ -35,7 +37,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
 
         def start(name: str, *arguments: str) -> Path:
             log = tmp_path / f"{name}.log"
-            command = [program, f"org.apache.spark.deploy.{name.split('_')[0]}", "--host", "127.0.0.1", *arguments]
+            command = [program, f"org.apache.spark.deploy.{name}", "--host", "127.0.0.1", *arguments]
             process = subprocess.Popen(
                 command, stdout=running.enter_context(log.open("w")), stderr=subprocess.STDOUT, env=environment
             )
@@ -44,10 +46,9 @@ def cluster(tmp_path: Path) -> Iterator[str]:
             return log
 
         url = _found(start("master.Master", "--port", "0", "--webui-port", "0"), r"(spark://127\.0\.0\.1:\d+)")
-        size = ("--cores", "1", "--memory", "1g", "--webui-port", "0")
-        logs = [start(f"worker.Worker_{n}", *size, "--work-dir", str(tmp_path / f"work{n}"), url) for n in range(2)]
-        for log in logs:
-            _found(log, r"(Successfully registered)")
+        size = ("--cores", "2", "--memory", "1g", "--webui-port", "0")
+        log = start("worker.Worker", *size, "--work-dir", str(tmp_path / "work"), url)
+        _found(log, r"(Successfully registered)")
         yield url
 
 
@@ -66,7 +67,7 @@ def test_a_script_agrees_with_the_oracle(user_offers: Callable[..., View], clust
     path.write_text(script(view), encoding="utf-8")
     scenario = scenarios(view)[0]
     case = ScriptCase("cluster", scenario.frames, scenario.as_of, partitions=2)
-    settings = {"spark.executor.memory": "512m"}
+    settings = {"spark.executor.memory": "512m", "spark.executor.cores": "1"}
     with WarmSpark(Sandbox(), master=cluster, access=Access(write=(tmp_path,)), settings=settings) as spark:
         (result,) = ConnectHarness(spark).execute(path, "build", [case], root=tmp_path)
     assert result.frame is not None, result.trace or result.error
