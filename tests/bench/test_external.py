@@ -23,7 +23,7 @@ def test_two_files_in_predictions_out(tmp_path: Path, monkeypatch: pytest.Monkey
     table[:150].to_csv(train, index=False)
     table[150:].drop(columns="y").to_csv(test, index=False)
     monkeypatch.setenv("PEERS_POSITIVE", "7")
-    assert run(str(train), str(test), "y", "tabular_classification", "roc_auc", "3", str(out)).exit_code == 0
+    assert run(str(train), str(test), "y", "tabular_classification", "roc_auc", "1.5", str(out)).exit_code == 0
     made = pd.read_csv(out, dtype={"prediction": str})
     assert list(made.columns) == ["prediction", "proba_3", "proba_7"] and len(made) == 50
     assert made[["proba_3", "proba_7"]].sum(axis=1).to_numpy() == pytest.approx(np.ones(50))
@@ -38,7 +38,7 @@ def test_clusters_are_found_without_a_target(tmp_path: Path, monkeypatch: pytest
     table[:150].to_csv(train, index=False)
     table[150:].to_csv(test, index=False)
     monkeypatch.setenv("PEERS_CLUSTERS", "3")
-    assert run(str(train), str(test), "cluster", "tabular_clustering", "rand_score", "4", str(out)).exit_code == 0
+    assert run(str(train), str(test), "cluster", "tabular_clustering", "rand_score", "1.5", str(out)).exit_code == 0
     made = pd.read_csv(out)
     assert len(made) == 50 and made["prediction"].groupby(place[150:]).nunique().tolist() == [1, 1, 1]
 
@@ -56,7 +56,7 @@ def test_nodes_are_predicted_within_their_graph(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PEERS_NODE_ID", "node")
     monkeypatch.setenv("PEERS_EDGES", str(files["edges"]))
     monkeypatch.setenv("PEERS_OTHER_NODES", str(files["others"]))
-    given = (str(files["train"]), str(files["test"]), "y", "node_classification", "accuracy", "4", str(files["out"]))
+    given = (str(files["train"]), str(files["test"]), "y", "node_classification", "accuracy", "2.5", str(files["out"]))
     assert run(*given).exit_code == 0
     made = pd.read_csv(files["out"])
     assert len(made) == 40 and (made["prediction"] == nodes["y"][80:120].to_numpy()).mean() > 0.7

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from check_cases import CASES, FILES, CheckCase, subject, without
 
-from palmette.features.checks import OWNERS, Check, Owner, TeamSuiteCheck, registered
+from palmette.features.checks import OWNERS, Check, Owner, ScriptUnderTest, TeamSuiteCheck, registered
 from palmette.features.harness.connect import ConnectHarness
 from palmette.sandbox import Sandbox
 
@@ -32,11 +32,16 @@ def test_it_says_what_it_holds_and_who_answers_for_it(check: Check) -> None:
     assert all(code in OWNERS for code in check.codes)
 
 
+@pytest.fixture(scope="module")
+def right(harness: ConnectHarness, tmp_path_factory: pytest.TempPathFactory) -> ScriptUnderTest:
+    """Everything in it is correct; all checks share the outputs of its script."""
+    return subject(tmp_path_factory.mktemp("right"), harness)
+
+
 @by_code
 def test_it_is_quiet_on_what_is_correct_and_says_what_it_measured(
-    case: CheckCase, harness: ConnectHarness, sandbox: Sandbox, tmp_path: Path
+    case: CheckCase, right: ScriptUnderTest, sandbox: Sandbox
 ) -> None:
-    right = subject(tmp_path / "right", harness)
     outcome = case.check(sandbox).check(right)
     assert not [item.message + item.evidence for item in outcome.violations if item.code != "mutant-survived"]
     assert outcome.detail and not outcome.skipped
@@ -56,7 +61,7 @@ def test_it_finds_a_mistake_and_shows_it(
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.needs], ids=lambda case: case.code)
 def test_with_nothing_to_check_it_is_skipped_and_says_why(
-    case: CheckCase, harness: ConnectHarness, sandbox: Sandbox, tmp_path: Path
+    case: CheckCase, right: ScriptUnderTest, sandbox: Sandbox
 ) -> None:
-    outcome = case.check(sandbox).check(without(subject(tmp_path / "bare", harness), case.needs))
+    outcome = case.check(sandbox).check(without(right, case.needs))
     assert outcome.skipped and not outcome.violations

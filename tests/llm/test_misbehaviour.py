@@ -97,32 +97,19 @@ PASSING = {
 
 
 @pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING.keys())
-def test_what_may_pass_is_tried_again(behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with s.serving(behaviour, behaviour, s.answers(GOOD)) as server:
-        result = run(tmp_path, server.url, monkeypatch)
-    assert script(result) == 'print("hello")\n'
-    assert len(server.asked) == 3
-    assert result.state.bill["writer", "writer"].calls == 1, "only the exchange that gave an answer is paid"
-
-
-@pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING.keys())
-def test_what_does_not_pass_ends_in_a_clear_error_and_a_resume(
+def test_what_may_pass_is_tried_again_up_to_a_clear_error_and_after_a_resume(
     behaviour: s.Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api, "LONGEST_WAIT", 0.02)
     with s.serving(behaviour) as server, pytest.raises(ModelError) as caught:
         run(tmp_path, server.url, monkeypatch)
     assert MODEL in caught.value.message and caught.value.remedy
-    assert 1 <= len(server.asked) <= api.TRIES
-    with s.serving(s.answers(GOOD)) as server:
-        assert script(run(tmp_path, server.url, monkeypatch)) == 'print("hello")\n'
-
-
-def test_retry_after_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses = s.pauses_of(monkeypatch)
-    with s.serving(s.fails(429, Retry_After="1"), s.answers(GOOD)) as server:
-        run(tmp_path, server.url, monkeypatch)
-    assert pauses == [1.0]
+    assert len(server.asked) == api.TRIES
+    with s.serving(behaviour, behaviour, s.answers(GOOD)) as server:
+        result = run(tmp_path, server.url, monkeypatch)
+    assert script(result) == 'print("hello")\n'
+    assert len(server.asked) == 3
+    assert result.state.bill["writer", "writer"].calls == 1, "only the exchange that gave an answer is paid"
 
 
 def test_whoever_asks_for_too_much_patience_is_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
