@@ -164,24 +164,16 @@ def delivered(tmp_path_factory: pytest.TempPathFactory) -> tuple[BuiltPackage, D
     return package, splits
 
 
-def test_the_package_predicts_nodes_that_it_has_no_class_of(
+def test_the_package_and_its_endpoint_answer_for_known_and_new_nodes(
     delivered: tuple[BuiltPackage, DataSplits], tmp_path: Path
 ) -> None:
     package, splits = delivered
-    made = package.predict(splits.holdout, tmp_path / "new")
-    assert isinstance(made, Predictions), made
-    assert (made.values == splits.holdout["area"].to_numpy()).mean() > 0.75
     code = [one for one in package.folder.rglob("*.py") if "tests" not in one.parts]
     assert sum(len(one.read_text().splitlines()) for one in code) <= 600
     assert not [one for one in code if "import palmette" in one.read_text() or "from palmette" in one.read_text()]
-
-
-def test_the_endpoint_answers_for_known_and_new_nodes(
-    delivered: tuple[BuiltPackage, DataSplits], tmp_path: Path
-) -> None:
-    package, splits = delivered
     made = package.predict(splits.holdout, tmp_path / "new")
-    assert isinstance(made, Predictions)
+    assert isinstance(made, Predictions), made
+    assert (made.values == splits.holdout["area"].to_numpy()).mean() > 0.75
     rows = rows_of_requests(in_file_form(splits.holdout.drop(columns="area"), package.blueprint))
     with Service(Sandbox(), package.folder) as service:
         assert service.is_healthy()

@@ -72,7 +72,7 @@ def test_words_and_expressions_mean_the_same(one: BenchTask) -> None:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all tables."""
     folder = tmp_path_factory.mktemp("small")
-    write_tables(folder / "tables", rows=1_000, seed=1)
+    write_tables(folder / "tables", rows=500, seed=1)
     return folder
 
 
@@ -132,9 +132,9 @@ def test_the_same_seed_gives_the_same_task(tmp_path: Path) -> None:
 
 def test_the_gold_is_right_and_a_late_row_too_many_is_seen(warm_spark: WarmSpark) -> None:
     one = task("usr_ofr_rdm_ftrs")
-    assert audit(one, warm_spark, seeds=(1,), rows=800) == ()
+    assert audit(one, warm_spark, seeds=(1,), rows=300) == ()
     wrong = {path: text.replace('"loaded_at", days=90', "days=90") for path, text in one.gold().items()}
-    assert "redemptions_90d" in " ".join(outcome(one, wrong, warm_spark, rows=800).differences)
+    assert "redemptions_90d" in " ".join(outcome(one, wrong, warm_spark, rows=300).differences)
 
 
 def test_code_that_reaches_outside_is_not_run(warm_spark: WarmSpark) -> None:

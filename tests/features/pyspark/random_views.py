@@ -50,44 +50,20 @@ class Maker:
         self.time_kind = self.pick(TIMES)
         self.has_available = self.chance(0.4)
         self.has_partition = self.chance(0.4) and self.time_kind == "timestamp"
-        return {
-            "dfr": 1,
-            "tables": [
-                self._clicks(),
-                self._orders(),
-                self._items(),
-                self._profiles(),
-                self._tiers(),
-                self._requests(),
-            ],
-        }
+        return {"dfr": 1, "tables": [self._clicks(), self._orders(), self._items(), self._profiles(), self._tiers(),
+                                     self._requests()]}
 
     def _clicks(self) -> dict[str, Any]:
         at: dict[str, Any] = {"name": "at", "type": self.time_kind}
         if self.time_kind == "bigint":
             at["unit"] = self.pick(("s", "ms", "us"))
         columns: list[dict[str, Any]] = [
-            *_columns("click_id! bigint", "user_id bigint", "item_id string"),
-            at,
-            *_columns(
-                "amount double",
-                "qty int",
-                "price decimal(10,2)",
-                "kind string",
-                "text string",
-                "payload string",
-                "flag boolean",
-            ),
-            {"name": "vec", "type": "array<float>", **({"length": 3} if self.chance(0.7) else {})},
-        ]
-        table: dict[str, Any] = {
-            "name": "clicks",
-            "kind": "event",
-            "path": "clicks",
-            "keys": ["click_id"],
-            "event_time": "at",
-            "columns": columns,
-        }
+            *_columns("click_id! bigint", "user_id bigint", "item_id string"), at,
+            *_columns("amount double", "qty int", "price decimal(10,2)", "kind string", "text string",
+                      "payload string", "flag boolean"),
+            {"name": "vec", "type": "array<float>", **({"length": 3} if self.chance(0.7) else {})}]
+        table: dict[str, Any] = {"name": "clicks", "kind": "event", "path": "clicks", "keys": ["click_id"],
+                                 "event_time": "at", "columns": columns}
         if self.has_available:
             table["available_time"] = "loaded_at"
             columns += _columns("loaded_at timestamp")
@@ -98,69 +74,33 @@ class Maker:
         return table
 
     def _orders(self) -> dict[str, Any]:
-        return {
-            "name": "orders",
-            "kind": "event",
-            "path": "orders",
-            "keys": ["order_id"],
-            "event_time": "ordered_at",
-            "columns": _columns(
-                "order_id! bigint",
-                "user_id bigint",
-                "item_id string",
-                "ordered_at timestamp",
-                "total double",
-                "status string",
-            ),
-        }
+        return {"name": "orders", "kind": "event", "path": "orders", "keys": ["order_id"], "event_time": "ordered_at",
+                "columns": _columns("order_id! bigint", "user_id bigint", "item_id string", "ordered_at timestamp",
+                                    "total double", "status string")}
 
     def _items(self) -> dict[str, Any]:
-        return {
-            "name": "items",
-            "kind": "dimension",
-            "path": "items",
-            "keys": ["id"],
-            "columns": _columns("id! string", "category string", "list_price double"),
-        }
+        return {"name": "items", "kind": "dimension", "path": "items", "keys": ["id"],
+                "columns": _columns("id! string", "category string", "list_price double")}
 
     def _profiles(self) -> dict[str, Any]:
         table: dict[str, Any] = {
-            "name": "profiles",
-            "kind": "snapshot",
-            "path": "profiles",
-            "keys": ["user_id"],
-            "event_time": "seen_at",
-            "columns": _columns("user_id! bigint", "seen_at timestamp", "country string", "score int"),
-        }
+            "name": "profiles", "kind": "snapshot", "path": "profiles", "keys": ["user_id"], "event_time": "seen_at",
+            "columns": _columns("user_id! bigint", "seen_at timestamp", "country string", "score int")}
         if self.chance(0.4):
             table["available_time"] = "arrived_at"
             table["columns"] += _columns("arrived_at timestamp")
         return table
 
     def _tiers(self) -> dict[str, Any]:
-        return {
-            "name": "tiers",
-            "kind": "scd2",
-            "path": "tiers",
-            "keys": ["user_id"],
-            "valid_from": "valid_from",
-            "valid_to": "valid_to",
-            "columns": _columns(
-                "user_id! bigint", "valid_from timestamp", "valid_to timestamp", "tier string", "fee double"
-            ),
-        }
+        return {"name": "tiers", "kind": "scd2", "path": "tiers", "keys": ["user_id"], "valid_from": "valid_from",
+                "valid_to": "valid_to", "columns": _columns(
+                    "user_id! bigint", "valid_from timestamp", "valid_to timestamp", "tier string", "fee double")}
 
     def _requests(self) -> dict[str, Any]:
-        return {
-            "name": "requests",
-            "kind": "event",
-            "path": "requests",
-            "keys": ["request_id"],
-            "event_time": "asked_at",
-            "columns": _columns(
-                "request_id! bigint", "user_id bigint", "item_id string", "asked_at timestamp", "label int"
-            ),
-        }
+        return {"name": "requests", "kind": "event", "path": "requests", "keys": ["request_id"],
+                "event_time": "asked_at",
+                "columns": _columns("request_id! bigint", "user_id bigint", "item_id string", "asked_at timestamp",
+                                    "label int")}
 
     # specification
 
@@ -168,12 +108,8 @@ class Maker:
         cutoff = self.pick(("run", "run", "spine", "spine", "partition"))
         self.grain = self.pick((["user_id"], ["user_id", "item_id"], ["user_id", "item_id"], ["item_id"]))
         entities = [{"name": key.removesuffix("_id"), "keys": [key]} for key in self.grain]
-        spec: dict[str, Any] = {
-            "fsc": 1,
-            "feature_view": "random_view",
-            "entities": entities,
-            "time": {"cutoff": cutoff, "zone": self.zone},
-        }
+        spec: dict[str, Any] = {"fsc": 1, "feature_view": "random_view", "entities": entities,
+                                "time": {"cutoff": cutoff, "zone": self.zone}}
         has_spine = cutoff == "spine" or self.chance(0.4)
         if has_spine:
             spec["spine"] = {"table": "requests", "keep": ["request_id", "label"]}
@@ -202,9 +138,8 @@ class Maker:
     def _click_source(self, name: str) -> dict[str, Any]:
         self.numbers, self.texts, self.conditions = ["amount", "qty", "price"], ["kind"], list(_CONDITIONS)
         self.vectors = ["vec"]
-        steps = [
-            step for make in self.random.sample(self._steps(), self.random.randint(0, 5)) for step in _flat(make())
-        ]
+        steps = [step for make in self.random.sample(self._steps(), self.random.randint(0,
+                                                                                        5)) for step in _flat(make())]
         late = self._late_steps() if self.chance(0.5) else []
         for _ in range(self.random.randint(2, 7)):
             self._feature(name)
@@ -216,210 +151,70 @@ class Maker:
         for _ in range(self.random.randint(1, 3)):
             self._feature("bought")
         self.numbers, self.texts, self.conditions, self.vectors = saved
-        return {
-            "name": "bought",
-            "table": "orders",
-            "steps": [{"filter": "total > 0.5 or status is null"}] if self.chance(0.5) else [],
-        }
+        return {"name": "bought", "table": "orders",
+                "steps": [{"filter": "total > 0.5 or status is null"}] if self.chance(0.5) else []}
 
     def _steps(self) -> list[Any]:
         return [
             lambda: {"filter": self.pick((*_CONDITIONS, "kind <> 'x' or kind is null"))},
-            lambda: self._number(
-                "ratio", {"compute": {"ratio": "amount / qty", "doubled": "amount * 2 + coalesce(qty, 0)"}}
-            ),
+            lambda: self._number("ratio", {"compute": {"ratio": "amount / qty",
+                                                       "doubled": "amount * 2 + coalesce(qty, 0)"}}),
             lambda: self._number("rest", {"compute": {"rest": "qty % 3"}}),
-            lambda: self._text(
-                "label",
-                {
-                    "compute": {
-                        "label": "case when amount > 5 then 'high' when amount is null then null "
-                        "else concat('low-', coalesce(kind, '?')) end"
-                    }
-                },
-            ),
+            lambda: self._text("label",
+                               {"compute": {"label": "case when amount > 5 then 'high' when amount is null then null "
+                                                              "else concat('low-', coalesce(kind, '?')) end"}}),
             lambda: {"replace": {"column": "kind", "values": {"a": "alpha", "b": None}}},
             lambda: {"replace": {"column": "qty", "values": {"0": 7}}},
-            lambda: self._number(
-                "text_number",
-                {
-                    "extract": {
-                        "column": "text_number",
-                        "of": "text",
-                        "split": {"by": self.pick((",", "|", ".")), "part": self.pick((1, 2, -1))},
-                    }
-                },
-                {"convert": {"column": "text_number", "to": "double"}},
-            ),
-            lambda: self._text(
-                "first_letter",
-                {"extract": {"column": "first_letter", "of": "text", "regex": {"pattern": "([a-z])[0-9]", "group": 1}}},
-            ),
-            lambda: self._text("device", {"extract": {"column": "device", "of": "payload", "json_field": "device.os"}}),
-            lambda: (
-                self._number(
-                    "part",
-                    {
-                        "extract": {
-                            "column": "part",
-                            "of": "at",
-                            "date_part": self.pick(("year", "month", "week", "day", "day_of_week", "day_of_year")),
-                        }
-                    },
-                )
-                if self.time_kind != "bigint"
-                else {"filter": "click_id >= 0"}
-            ),
-            lambda: self._text(
-                "size",
-                {
-                    "categorise": {
-                        "column": "size",
-                        "of": "amount",
-                        "buckets": [0, 2.5, 10],
-                        "labels": ["none", "small", "medium", "large"],
-                    }
-                },
-            ),
-            lambda: self._text(
-                "kind_of",
-                {
-                    "categorise": {
-                        "column": "kind_of",
-                        "cases": [
-                            {"when": "qty > 2 and flag", "then": "many"},
-                            {"when": "kind like 'a%'", "then": "a"},
-                        ],
-                        "otherwise": self.pick((None, "other")),
-                    }
-                },
-            ),
-            lambda: self._text(
-                "category",
-                {
-                    "join": {
-                        "table": "items",
-                        "on": {"item_id": "id"},
-                        "cardinality": "many_to_one",
-                        "unmatched": self.pick(("keep", "keep", "drop")),
-                        "columns": ["category", "list_price"],
-                    }
-                },
-            ),
-            lambda: self._text(
-                "home",
-                {
-                    "join": {
-                        "table": "profiles",
-                        "on": ["user_id"],
-                        "cardinality": "many_to_one",
-                        "unmatched": self.pick(("keep", "drop")),
-                        "columns": {"home": "country", "points": "score"},
-                    }
-                },
-            ),
-            lambda: self._text(
-                "tier",
-                {
-                    "join": {
-                        "table": "tiers",
-                        "on": ["user_id"],
-                        "cardinality": "many_to_one",
-                        "columns": ["tier", "fee"],
-                    }
-                },
-            ),
-            lambda: self._flag(
-                "ordered",
-                {
-                    "member": {
-                        "column": "ordered",
-                        "table": "orders",
-                        "on": ["user_id"],
-                        "where": self.pick((None, "total > 1")),
-                    }
-                },
-            ),
-            lambda: self._flag(
-                "seen_before", {"member": {"column": "seen_before", "table": "clicks", "on": ["user_id", "item_id"]}}
-            ),
-            lambda: self._flag(
-                "is_listed",
-                {
-                    "member": {
-                        "column": "is_listed",
-                        "table": "items",
-                        "on": {"item_id": "id"},
-                        "where": "list_price >= 0",
-                    }
-                },
-            ),
+            lambda: self._number("text_number", {"extract": {"column": "text_number", "of": "text", "split": {
+                "by": self.pick((",", "|", ".")), "part": self.pick((1, 2, -1))}}},
+                {"convert": {"column": "text_number", "to": "double"}}),
+            lambda: self._text("first_letter", {"extract": {"column": "first_letter", "of": "text", "regex": {
+                "pattern": "([a-z])[0-9]", "group": 1}}}),
+            lambda: self._text("device", {"extract": {"column": "device", "of": "payload",
+                                                      "json_field": "device.os"}}),
+            lambda: self._number("part", {"extract": {"column": "part", "of": "at", "date_part": self.pick(
+                ("year", "month", "week", "day", "day_of_week", "day_of_year"))}}) if self.time_kind != "bigint" else
+            {"filter": "click_id >= 0"},
+            lambda: self._text("size", {"categorise": {"column": "size", "of": "amount", "buckets": [0, 2.5, 10],
+                                                       "labels": ["none", "small", "medium", "large"]}}),
+            lambda: self._text("kind_of", {"categorise": {"column": "kind_of", "cases": [
+                {"when": "qty > 2 and flag", "then": "many"}, {"when": "kind like 'a%'", "then": "a"}],
+                "otherwise": self.pick((None, "other"))}}),
+            lambda: self._text("category", {"join": {"table": "items", "on": {"item_id": "id"},
+                                                     "cardinality": "many_to_one",
+                                                     "unmatched": self.pick(("keep", "keep", "drop")),
+                                                     "columns": ["category", "list_price"]}}),
+            lambda: self._text("home", {"join": {"table": "profiles", "on": ["user_id"], "cardinality": "many_to_one",
+                                                 "unmatched": self.pick(("keep", "drop")),
+                                                 "columns": {"home": "country", "points": "score"}}}),
+            lambda: self._text("tier", {"join": {"table": "tiers", "on": ["user_id"], "cardinality": "many_to_one",
+                                                 "columns": ["tier", "fee"]}}),
+            lambda: self._flag("ordered", {"member": {"column": "ordered", "table": "orders", "on": ["user_id"],
+                                                      "where": self.pick((None, "total > 1"))}}),
+            lambda: self._flag("seen_before", {"member": {"column": "seen_before", "table": "clicks",
+                                                          "on": ["user_id", "item_id"]}}),
+            lambda: self._flag("is_listed", {"member": {"column": "is_listed", "table": "items",
+                                                        "on": {"item_id": "id"}, "where": "list_price >= 0"}}),
         ]
 
     def _late_steps(self) -> list[Any]:
         by = self.pick((["user_id"], ["user_id"], ["item_id"], ["user_id", "item_id"]))
         options = [
-            lambda: self._number(
-                "since",
-                {"gap": {"column": "since", "by": by, "unit": self.pick(("seconds", "minutes", "hours", "days"))}},
-            ),
-            lambda: self._number(
-                "visit",
-                {
-                    "session": {
-                        "column": "visit",
-                        "by": by,
-                        "longer": self.chance(0.3),
-                        "timeout": self.pick(("30m", "1d", "12h")),
-                    }
-                },
-            ),
-            lambda: self._number(
-                "before",
-                {
-                    "previous": {
-                        "column": "before",
-                        "of": self.pick(("amount", "amount / qty")),
-                        "by": by,
-                        "offset": self.pick((1, 1, 2)),
-                    }
-                },
-            ),
-            lambda: self._text(
-                "tier_now",
-                {
-                    "join": {
-                        "table": "tiers",
-                        "on": ["user_id"],
-                        "cardinality": "many_to_one",
-                        "columns": {"tier_now": "tier"},
-                        "at": "cutoff",
-                    }
-                },
-            ),
-            lambda: self._text(
-                "home_now",
-                {
-                    "join": {
-                        "table": "profiles",
-                        "on": ["user_id"],
-                        "cardinality": "many_to_one",
-                        "columns": {"home_now": "country"},
-                        "at": "cutoff",
-                    }
-                },
-            ),
-            lambda: self._flag(
-                "ordered_by_now",
-                {
-                    "member": {
-                        "column": "ordered_by_now",
-                        "table": "orders",
-                        "on": ["user_id", "item_id"],
-                        "at": "cutoff",
-                    }
-                },
-            ),
+            lambda: self._number("since", {"gap": {"column": "since", "by": by, "unit": self.pick(
+                ("seconds", "minutes", "hours", "days"))}}),
+            lambda: self._number("visit", {"session": {"column": "visit", "by": by, "longer": self.chance(0.3),
+                                                       "timeout": self.pick(("30m", "1d", "12h"))}}),
+            lambda: self._number("before", {"previous": {"column": "before", "of": self.pick(("amount",
+                "amount / qty")),
+                                                         "by": by, "offset": self.pick((1, 1, 2))}}),
+            lambda: self._text("tier_now", {"join": {"table": "tiers", "on": ["user_id"],
+                                                     "cardinality": "many_to_one",
+                                                     "columns": {"tier_now": "tier"}, "at": "cutoff"}}),
+            lambda: self._text("home_now", {"join": {"table": "profiles", "on": ["user_id"],
+                                                     "cardinality": "many_to_one",
+                                                     "columns": {"home_now": "country"}, "at": "cutoff"}}),
+            lambda: self._flag("ordered_by_now", {"member": {"column": "ordered_by_now", "table": "orders",
+                                                             "on": ["user_id", "item_id"], "at": "cutoff"}}),
         ]
         return [step for make in self.random.sample(options, self.random.randint(1, 3)) for step in _flat(make())]
 
@@ -437,11 +232,8 @@ class Maker:
 
     def _add(self, source: str, function: str, dtype: str, **more: Any) -> None:
         name = f"f{len(self.features)}_{function}"
-        feature: dict[str, Any] = {
-            "name": name,
-            "dtype": dtype,
-            "aggregate": {"function": function, "source": source, **more},
-        }
+        feature: dict[str, Any] = {"name": name, "dtype": dtype,
+                                   "aggregate": {"function": function, "source": source, **more}}
         if dtype == "double" and self.chance(0.3):
             feature["default"] = self.pick((0, -1.5))
         if dtype == "string" and self.chance(0.3):
@@ -457,22 +249,13 @@ class Maker:
         number, text = self.pick(self.numbers), self.pick(self.texts)
         vector = self.pick(self.vectors) if self.vectors else None
         options: list[Any] = [
-            ("count", "bigint", {}),
-            ("count", "int", {"of": text}),
-            ("count_distinct", "bigint", {"of": text}),
-            ("sum", "double", {"of": number}),
-            ("avg", "double", {"of": number}),
-            ("min", "double", {"of": number}),
-            ("max", "string", {"of": text}),
-            ("stddev", "double", {"of": number}),
-            ("exists", "boolean", {}),
-            ("share", "double", {"of": self.pick(self.conditions)}),
-            ("first", "string", {"of": text}),
-            ("last", "double", {"of": number}),
-            ("last_k", "array<string>", {"of": text, "k": 3}),
+            ("count", "bigint", {}), ("count", "int", {"of": text}), ("count_distinct", "bigint", {"of": text}),
+            ("sum", "double", {"of": number}), ("avg", "double", {"of": number}), ("min", "double", {"of": number}),
+            ("max", "string", {"of": text}), ("stddev", "double", {"of": number}), ("exists", "boolean", {}),
+            ("share", "double", {"of": self.pick(self.conditions)}), ("first", "string", {"of": text}),
+            ("last", "double", {"of": number}), ("last_k", "array<string>", {"of": text, "k": 3}),
             ("last_k", "array<double>", {"of": number, "k": 2, "distinct": True}),
-            ("top_k", "array<string>", {"of": text, "k": 2}),
-            ("mode", "string", {"of": text}),
+            ("top_k", "array<string>", {"of": text, "k": 2}), ("mode", "string", {"of": text}),
             ("top_k", "array<string>", {"of": text, "k": 2, "rank_by": f"max({number})"}),
             ("mode", "string", {"of": text, "rank_by": f"count(distinct {number}) - 1"}),
             ("collect", "array<string>", {"of": text, "distinct": self.chance(0.5)}),
@@ -480,69 +263,41 @@ class Maker:
             ("days_since_last", self.pick(("double", "int")), {}),
         ]
         if vector:
-            options += [
-                ("vector_mean", "array<float>", {"of": vector}),
-                ("vector_sum", "array<double>", {"of": vector}),
-                ("vector_weighted_mean", "array<double>", {"of": vector, "weight": "qty"}),
-                ("vector_weighted_mean", "array<double>", {"of": vector, "half_life": "36h"}),
-            ]
+            options += [("vector_mean", "array<float>", {"of": vector}), ("vector_sum", "array<double>",
+                                                                          {"of": vector}),
+                        ("vector_weighted_mean", "array<double>", {"of": vector, "weight": "qty"}),
+                        ("vector_weighted_mean", "array<double>", {"of": vector, "half_life": "36h"})]
         if self.chance(0.15):
-            sql = self.pick(
-                (
-                    f"sum({number}) / count(*)",
-                    "count(*) + 1",
-                    f"max({number}) - min({number})",
-                    f"count(distinct {text})",
-                    f"coalesce(sum({number}), -1)",
-                )
-            )
+            sql = self.pick((f"sum({number}) / count(*)", "count(*) + 1", f"max({number}) - min({number})",
+                             f"count(distinct {text})", f"coalesce(sum({number}), -1)"))
             name = f"f{len(self.features)}_sql"
-            self.features.append(
-                {"name": name, "dtype": "double", "expression": {"sql": sql, "source": source, **more}}
-            )
+            self.features.append({"name": name, "dtype": "double", "expression": {"sql": sql, "source": source,
+                                                                                  **more}})
             return
         function, dtype, extra = self.pick(options)
         if function in ("first", "last", "last_k", "collect") and source == "seen" and self.chance(0.3):
-            more["order"] = self.pick((["at desc", "click_id"], ["amount", "click_id"], ["kind desc", "click_id desc"]))
+            more["order"] = self.pick((["at desc", "click_id"], ["amount", "click_id"], ["kind desc",
+                                                                                         "click_id desc"]))
         self._add(source, function, dtype, **more, **extra)
 
     def _lookups(self) -> None:
         if "user_id" in self.grain:
-            for table, column, dtype in (
-                ("profiles", "country", "string"),
-                ("profiles", "score", "int"),
-                ("tiers", "tier", "string"),
-            ):
+            for table, column, dtype in (("profiles", "country", "string"), ("profiles", "score", "int"),
+                                         ("tiers", "tier", "string")):
                 if self.chance(0.3):
-                    self.features.append(
-                        {
-                            "name": f"l{len(self.features)}",
-                            "dtype": dtype,
-                            "lookup": {"table": table, "column": column, "on": ["user_id"]},
-                        }
-                    )
+                    self.features.append({"name": f"l{len(self.features)}", "dtype": dtype,
+                                          "lookup": {"table": table, "column": column, "on": ["user_id"]}})
         if "item_id" in self.grain and self.chance(0.3):
-            self.features.append(
-                {
-                    "name": f"l{len(self.features)}",
-                    "dtype": "string",
-                    "lookup": {"table": "items", "column": "category", "on": {"item_id": "id"}},
-                }
-            )
+            self.features.append({"name": f"l{len(self.features)}", "dtype": "string",
+                                  "lookup": {"table": "items", "column": "category", "on": {"item_id": "id"}}})
 
     def _derive(self) -> None:
         numbers = [feature["name"] for feature in self.features if feature["dtype"] in ("double", "bigint", "int")]
         if len(numbers) >= 2 and self.chance(0.6):
             one, other = self.random.sample(numbers, 2)
             self.features.append({"name": "derived", "dtype": "double", "derive": f"{one} / {other}"})
-            self.features.append(
-                {
-                    "name": "again",
-                    "dtype": "double",
-                    "default": 0,
-                    "derive": f"case when derived > 1 then derived - 1 else {one} end",
-                }
-            )
+            self.features.append({"name": "again", "dtype": "double", "default": 0,
+                                  "derive": f"case when derived > 1 then derived - 1 else {one} end"})
             if self.chance(0.5):
                 self.features.append({"name": "hour_of_view", "dtype": "int", "derive": "hour(as_of)"})
 
@@ -557,9 +312,8 @@ class Maker:
             rows = self._spans()
         else:
             for index in range({"dimension": 3, "snapshot": 8}.get(table.kind, count)):
-                rows.append(
-                    {column.name: self._value(column.name, str(column.type), index) for column in table.columns}
-                )
+                rows.append({column.name: self._value(column.name, str(column.type),
+                                                      index) for column in table.columns})
         if table.kind == "snapshot":
             rows = list({(row["user_id"], row["seen_at"]): row for row in rows}.values())
         for row in rows:
@@ -580,42 +334,16 @@ class Maker:
         for user in (1, 2):
             bounds = sorted({self._timestamp() for _ in range(3)})
             for start, end in zip(bounds, [*bounds[1:], None], strict=True):
-                rows.append(
-                    {
-                        "user_id": user,
-                        "valid_from": start,
-                        "valid_to": end,
-                        "tier": self.pick(("gold", "blue", None)),
-                        "fee": self.pick((1.0, 2.5)),
-                    }
-                )
+                rows.append({"user_id": user, "valid_from": start, "valid_to": end,
+                             "tier": self.pick(("gold", "blue", None)), "fee": self.pick((1.0, 2.5))})
         return rows
 
     def _timestamp(self) -> datetime:
-        base = self.pick(
-            (
-                AS_OF,
-                AS_OF,
-                AS_OF - timedelta(days=1),
-                AS_OF - timedelta(days=3),
-                AS_OF - timedelta(days=7),
-                AS_OF - timedelta(days=30),
-                AS_OF - timedelta(hours=12),
-                AS_OF - timedelta(hours=36),
-            )
-        )
-        shift = self.pick(
-            (
-                timedelta(),
-                timedelta(microseconds=1),
-                timedelta(microseconds=-1),
-                timedelta(hours=1),
-                timedelta(hours=-1),
-                timedelta(minutes=-20),
-                timedelta(days=-1),
-                timedelta(hours=-5),
-            )
-        )
+        base = self.pick((AS_OF, AS_OF, AS_OF - timedelta(days=1), AS_OF - timedelta(days=3),
+                          AS_OF - timedelta(days=7),
+                          AS_OF - timedelta(days=30), AS_OF - timedelta(hours=12), AS_OF - timedelta(hours=36)))
+        shift = self.pick((timedelta(), timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(hours=1),
+                           timedelta(hours=-1), timedelta(minutes=-20), timedelta(days=-1), timedelta(hours=-5)))
         return base + shift
 
     def _value(self, name: str, kind: str, index: int) -> Any:
@@ -623,19 +351,12 @@ class Maker:
         if name in fixed:
             return fixed[name]
         options: Mapping[str, tuple[Any, ...]] = {
-            "user_id": (1, 1, 2, None, 3),
-            "item_id": ("p", "q", None, "zz"),
-            "kind": ("a", "a", "b", "x", None, "ab"),
-            "text": ("1,2", "a1|3", "7", "", None, "b2.5,x"),
-            "qty": (0, 1, 2, 3, None),
-            "label": (0, 1, None),
+            "user_id": (1, 1, 2, None, 3), "item_id": ("p", "q", None, "zz"), "kind": ("a", "a", "b", "x", None,
+                                                                                       "ab"),
+            "text": ("1,2", "a1|3", "7", "", None, "b2.5,x"), "qty": (0, 1, 2, 3, None), "label": (0, 1, None),
             "payload": ('{"device": {"os": "ios"}}', '{"device": {}}', "no json", None),
-            "vec": ([1.0, 2.0, 3.5], [0.0, -1.0, 2.0], [4.0, 4.0, 4.0], None),
-            "score": (1, 5, 9, None),
-            "status": ("paid", "open", None),
-            "category": ("food", "toys"),
-            "country": ("de", "us", None),
-        }
+            "vec": ([1.0, 2.0, 3.5], [0.0, -1.0, 2.0], [4.0, 4.0, 4.0], None), "score": (1, 5, 9, None),
+            "status": ("paid", "open", None), "category": ("food", "toys"), "country": ("de", "us", None)}
         if name in options:
             found = self.pick(options[name])
             return 1 if name == "user_id" and found is None and index < 8 and self.chance(0.9) else found
@@ -650,16 +371,8 @@ class Maker:
         return self.pick((1, 2))
 
 
-_CONDITIONS = (
-    "kind = 'a'",
-    "amount > 2",
-    "qty between 1 and 2",
-    "flag",
-    "kind in ('a', 'b') and qty is not null",
-    "not (amount > 2)",
-    "qty % 2 = 1",
-    "amount / qty > 1",
-)
+_CONDITIONS = ("kind = 'a'", "amount > 2", "qty between 1 and 2", "flag", "kind in ('a', 'b') and qty is not null",
+               "not (amount > 2)", "qty % 2 = 1", "amount / qty > 1")
 
 
 def _columns(*texts: str) -> list[dict[str, Any]]:
