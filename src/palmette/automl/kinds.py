@@ -13,7 +13,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+
+from pydantic import AfterValidator
 
 from palmette.documents import file_digest
 from palmette.engine.registry import create, names
@@ -23,12 +25,20 @@ from palmette.problems import error_of
 if TYPE_CHECKING:
     import pandas as pd
 
-Kind = Literal[
-    "number", "category", "boolean", "datetime", "text", "image", "audio", "vector", "node", "edges", "identifier",
-    "constant",
-]  # fmt: skip
-"""The kind of a column's values. A constant column has one value, or none. A node is the key of a row in a graph;
+BUILT_IN = ("number", "category", "boolean", "datetime", "text", "node", "edges", "identifier", "constant")
+"""Kinds whose values are in the table. A constant column has one value, or none. A node is the key of a row in a graph;
 edges are the keys of its neighbours."""
+
+
+def known_kind(name: str) -> str:
+    """Returns the name of a kind; raises ValueError where neither it is built in nor files of it are registered."""
+    if name not in BUILT_IN and name not in names("kind"):
+        raise ValueError(f"{name!r} is none of the kinds {', '.join((*BUILT_IN, *names('kind')))}")
+    return name
+
+
+Kind = Annotated[str, AfterValidator(known_kind)]
+"""The kind of a column's values: a built-in one, or the name of a registered `FileKind`."""
 
 STRUCTURE: frozenset[Kind] = frozenset({"node", "edges"})
 """Kinds that connect rows; problems read them, encoders do not."""
@@ -211,8 +221,7 @@ def _inspected(path: Path, kind: str, size: int, _: int) -> Inspected:
     try:
         return Inspected(file_digest(path), "", file_kinds()[kind].fingerprint(path.read_bytes()))
     except ValueError as error:
-        reason = re.sub(r" <_io\.[^>]*>", "", " ".join(str(error).split()))  # the name that Pillow has for bytes
-        return Inspected("", reason[:120] or "it is damaged", 0)
+        return Inspected("", " ".join(str(error).split())[:120] or "it is damaged", 0)
 
 
 def files_digest(table: pd.DataFrame, kinds: Mapping[str, str]) -> str:

@@ -55,6 +55,11 @@ def names(kind: Kind) -> list[str]:
     return sorted({name for known, name in _registered if known == kind} | _entry_points(kind).keys())
 
 
+def packages(*kinds: Kind) -> frozenset[str]:
+    """The top-level packages of all plug-ins of these kinds."""
+    return frozenset(load(kind, name).__module__.partition(".")[0] for kind in kinds for name in names(kind))
+
+
 def load(kind: Kind, name: str, folder: Path | None = None) -> Any:
     """The class or function of a plug-in, by registered name or as `package.module:Class`.
 

@@ -1,5 +1,7 @@
 """A package for pictures: its own tests, and the same answers by file and by request."""
 
+import importlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +16,18 @@ import pandas as pd
 from PIL import Image
 from small_packages import fitted, selection_of
 
+from palmette.automl import composition, kinds
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Folds
 from palmette.automl.endpoint.checking import answers_of, of_tests, rows_of_requests
 from palmette.automl.endpoint.delivered import answer_file
 from palmette.automl.endpoint.service import Service
 from palmette.automl.measure import Predictions
-from palmette.automl.project import BuiltPackage, in_file_form
+from palmette.automl.project import BuiltPackage, in_file_form, vendoring
+from palmette.automl.samples.load import load
+from palmette.engine import registry
 from palmette.sandbox import Sandbox
+
+HOW_TO = Path(__file__).parents[3] / "docs" / "how-to"
 
 COLOURS = {"red": (200, 30, 30), "blue": (30, 30, 200)}
 
@@ -74,3 +81,45 @@ def test_files_of_a_folder_are_predicted(package: BuiltPackage, rows: pd.DataFra
     text = answer_file(package.folder, Path(rows["photo"][0]))
     assert text.splitlines()[1].startswith("red")
     assert len(answer_file(package.folder, Path(rows["photo"][0]).parent).splitlines()) == len(rows) + 1
+
+
+@pytest.fixture
+def molecules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package of the how-to pages, word for word, as if it were installed."""
+    pages = ((HOW_TO / name).read_text("utf-8") for name in ("add-a-kind-of-data.md", "add-an-encoder.md"))
+    kind, reader, extent, encoder = re.findall(r"```python\n(.*?)```", "".join(pages), re.S)
+    (tmp_path / "our_package").mkdir()
+    for name, text in (("__init__", ""), ("kinds", kind), ("molecules", reader + extent), ("encoders", encoder)):
+        (tmp_path / "our_package" / f"{name}.py").write_text(text, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    kind_class = importlib.import_module("our_package.kinds").Molecules
+    monkeypatch.setitem(registry._registered, ("kind", "molecule"), kind_class)
+    encoder_class = importlib.import_module("our_package.encoders").Extent
+    monkeypatch.setitem(registry._registered, ("encoder", "molecule_extent"), encoder_class)
+    cached = (kinds.file_kinds, composition.encoders, composition.encoder_named, vendoring.copied)
+    for one in cached:
+        one.cache_clear()
+    yield
+    monkeypatch.undo()
+    for one in cached:
+        one.cache_clear()
+
+
+def test_a_kind_of_another_package_is_read_and_delivered(molecules: None, tmp_path: Path) -> None:
+    for place in range(24):
+        label, atoms = ("small", "large")[place % 2], (2, 9)[place % 2]
+        (tmp_path / "data" / label).mkdir(parents=True, exist_ok=True)
+        lines = [f"{atoms}", "made", *(f"C {place / 9} {atom} 0" for atom in range(atoms))]
+        (tmp_path / "data" / label / f"{place}.xyz").write_text("\n".join(lines), "utf-8")
+    (tmp_path / "data" / "large" / "damaged.xyz").write_text("two", "utf-8")
+    loaded = load([tmp_path / "data"])
+    assert len(loaded.table) == 24 and "damaged.xyz" in loaded.samples.repairs[0].text
+    blueprint = Blueprint(
+        package="molecules", title="Molecules", problem="classification", target="label", metric="accuracy",
+        classes=("large", "small"), rows=24, columns=(ColumnUse(name="molecule", kind="molecule"),),
+        folds=Folds(count=3), candidates=(Candidate(name="linear", learner="linear"),), seconds=20,
+    )  # fmt: skip
+    package = fitted(tmp_path, Sandbox(), blueprint, selection_of(blueprint, "linear"), loaded.table)
+    assert not [path for path in package.folder.rglob("*.py") if "our_package" in path.read_text("utf-8")]
+    made = package.predict(loaded.table, tmp_path / "answers")
+    assert isinstance(made, Predictions) and list(made.values) == list(loaded.table["label"])

@@ -3,12 +3,12 @@
 import heapq
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from palmette.automl.kinds import Kind
+from palmette.automl.kinds import BUILT_IN, Kind, file_kinds
 from palmette.automl.profile import (
     ColumnProfile,
     Frequent,
@@ -167,7 +167,7 @@ def meta_features(
     classes, values = (target, None) if target and not facts else (None, target)
     found = {
         "rows": rows, "columns": len(columns), "rows_per_column": rows / max(len(columns), 1),
-        **{f"{kind}_columns": sum(column.kind == kind for column in columns) for kind in get_args(Kind)},
+        **{f"{kind}_columns": sum(column.kind == kind for column in columns) for kind in (*BUILT_IN, *file_kinds())},
         "missing": _mean([column.missing for column in columns]),
         "columns_with_missing": sum(column.missing > 0 for column in columns),
         "categories_mean": _mean(categories), "categories_most": max(categories, default=0),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from palmette.automl.calls import Call, Name, Value, calls_in, mapped, paths_of, source
 from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.project.rendering import WIDTH
-from palmette.automl.project.vendoring import OWN
+from palmette.automl.project.vendoring import copied
 
 FEATURES, MODEL = ".features.", ".model."  # prefixes of functions that the package defines itself
 ENCODED = {
@@ -101,7 +101,7 @@ def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list
             continue
         if module == "numpy":
             lines.add("import numpy as np")
-        elif path.startswith(OWN):
+        elif path.startswith(copied()):
             lines.add(f"from .{COMPONENTS} import {name}")
         elif path.startswith(FEATURES):
             lines.add(f"from .features import {name}")

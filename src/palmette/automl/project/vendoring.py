@@ -10,14 +10,20 @@ from pathlib import Path
 
 from palmette.automl.calls import Value, paths_of
 from palmette.automl.project.rendering import WIDTH
+from palmette.engine.registry import packages
 from palmette.errors import DeveloperError
 
-OWN = "palmette."  # prefix of modules that are copied
 DOCSTRING = '"""Functions and classes that the libraries in requirements.txt lack."""'
 FUTURE = "from __future__ import annotations"
 PLACEHOLDER = "raise NotImplementedError"
 EXEMPTION = re.compile(r"  # (?:noqa|type: ignore)")
 ONLY_FOR_TESTS = frozenset({"__sklearn_tags__"})  # methods that only estimator checks call
+
+
+@cache
+def copied() -> tuple[str, ...]:
+    """Prefixes of the modules that are copied: those of the packages with encoders, learners and kinds."""
+    return tuple(f"{one}." for one in packages("kind", "encoder", "learner"))
 
 
 class ModuleSource:
@@ -30,7 +36,7 @@ class ModuleSource:
         self.own: dict[str, str] = {}  # the modules of imported names that are copied as well
         self.imports: dict[str, str] = {}  # the import lines of other names
         for node in self.tree.body:
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OWN):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(copied()):
                 self.own |= {one.name: str(node.module) for one in node.names}
             elif isinstance(node, ast.Import | ast.ImportFrom) and ast.unparse(node) != FUTURE:
                 source = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
@@ -74,7 +80,7 @@ def vendored(values: Iterable[Value]) -> str:
     """
     wanted, order = dict[str, set[str]](), TopologicalSorter[str]()
     imports, constants, blocks, names, later = set[str](), list[str](), list[str](), list[str](), set[str]()
-    todo = [path.rpartition(".")[::2] for value in values for path in paths_of(value) if path.startswith(OWN)]
+    todo = [path.rpartition(".")[::2] for value in values for path in paths_of(value) if path.startswith(copied())]
     while todo:
         module, name = todo.pop(0)
         if name in wanted.setdefault(module, set()):

@@ -1,6 +1,7 @@
 """A job of the driver, the files in its folder, and the sandbox that runs it with code of a language model."""
 
 import os
+import sys
 from pathlib import Path
 
 from pydantic import Field
@@ -8,6 +9,7 @@ from pydantic import Field
 from palmette.automl.candidates import Blueprint, Candidate
 from palmette.automl.weights import FOLDER, weights_folder
 from palmette.documents import Model
+from palmette.engine.registry import packages
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 
 JOB = "job.json"
@@ -54,11 +56,13 @@ def uses_own_code(candidate: Candidate) -> bool:
 
 
 def run_module(sandbox: Sandbox, module: str, folder: Path, seconds: float) -> ExecutionResult:
-    """Runs `python -m module folder`. The program may write to `folder`, and read palmette and installed packages."""
-    package = Path(__file__).resolve().parents[2]
-    library, models = folder / LIBRARY, weights_folder()
-    library.mkdir(parents=True, exist_ok=True)  # other files beside the package stay unreadable
-    parts = (package, *package.parent.glob(f"{package.name}.egg-info"))  # plug-ins of a source tree
+    """Runs `python -m module folder`. The program may write to `folder`, and read installed packages and plug-ins."""
+    library, models, parts = folder / LIBRARY, weights_folder(), list[Path]()
+    library.mkdir(parents=True, exist_ok=True)  # other files beside the packages stay unreadable
+    for name in packages("kind", "encoder", "learner", "problem"):
+        place = sys.modules[name]
+        package = Path(next(iter(getattr(place, "__path__", [place.__file__])))).resolve()
+        parts += [package, *package.parent.glob(f"{name}.egg-info")]  # plug-ins of a source tree
     for part in parts:
         link = library / part.name
         if not link.is_symlink():
