@@ -145,6 +145,8 @@ def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
     assert not set(table.iloc[made.holdout]["patient_id"]) & set(table.iloc[made.train]["patient_id"])
     assert split_of(visits(belongs=False)).facts.grouped_by == ()
     assert split_of(visits(belongs=False), group="patient_id").facts.grouped_by == ("patient_id",)
+    request, scanned = SplitRequest(target="y", problem="classification"), kinds(table) | {"a": "image"}
+    assert split(visits(belongs=False), request, scanned).facts.grouped_by == ("patient_id",)
 
 
 @given(tables(), st.integers(0, 5), st.integers(5, 40))

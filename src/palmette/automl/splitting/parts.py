@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from palmette.automl.kinds import Kind, is_id_name
+from palmette.automl.kinds import Kind, file_kind, is_id_name
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.samples.tables import NO_PART, TEST, TRAIN, VALIDATION
 from palmette.errors import UserError
@@ -165,9 +165,11 @@ def has_few_values(rows: pd.DataFrame, features: Collection[str]) -> bool:
 
 
 def entity_of(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str, Kind]) -> str:
-    """The column that names the entity to which the target belongs; empty where there is none."""
+    """The column that names the entity to which the target, or files such as recordings of a speaker, belong; empty
+    where there is none."""
     if not target or problem not in ("classification", "regression"):
         return ""
+    least = -math.inf if any(map(file_kind, kinds.values())) else ALIKE  # an entity is recognised in its files
     found = {
         name: target_likeness(rows[name], rows[target], problem)
         for name in rows.columns
@@ -175,7 +177,7 @@ def entity_of(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str,
         if _repeats(rows[name])
     }
     best = max(found, key=lambda name: found[name], default="")
-    return best if best and found[best] > ALIKE else ""
+    return best if best and found[best] > least else ""
 
 
 def is_entity_name(name: str) -> bool:

@@ -19,6 +19,7 @@ from palmette.automl.splitting import parts
 from palmette.automl.splitting.data_splits import HoldOut, SplitRequest, SplitStrategy
 from palmette.automl.splitting.parts import Hashes, apart, entity_of, has_few_values, mixed, row_hashes
 from palmette.engine.registry import load
+from palmette.errors import counted
 
 SHARE = 0.2
 SMALL = 200  # rows below which repeated cross-validation is more reliable than the hold-out
@@ -164,7 +165,7 @@ class _Splitter:
         if entity and rows[entity].nunique(dropna=False) < 2:
             reasons, entity = [f"{entity!r} is the same in every row, so it divides nothing."], ""
         if entity:
-            why = "as requested" if request.group else "because the target depends on it"
+            why = "as requested" if request.group else "because target or files depend on it"
             reason = f"Rows with the same {entity!r} stay on one side, {why}."
             return mixed(row_hashes(rows[[entity]]), request.seed), (entity,), [reason]
         aside = {request.target, request.column}
@@ -172,7 +173,7 @@ class _Splitter:
         hashes = row_hashes(rows[features])
         repeated = len(rows) - len(np.unique(hashes))
         if repeated and not (repeated > len(rows) / 2 and has_few_values(rows, features)):
-            reason = f"{repeated} rows repeat the features of another; they stay on its side."
+            reason = f"The features of {counted(repeated, 'row')} repeat those of another; equal rows stay on one side."
             return mixed(hashes, request.seed), tuple(features), [*reasons, reason]
         if repeated:
             reasons += [f"{repeated} rows repeat others, as there are few different ones; they may be on both sides."]
