@@ -1,5 +1,6 @@
 """Related tables: lookups, and aggregates that see only earlier rows."""
 
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +59,8 @@ def test_tables_without_a_common_key_are_refused_by_name_and_skipped_otherwise(s
         load([shop], "orders.csv + rates.csv")
     with pytest.raises(TableError, match=r"no table 'rate\.csv'"):
         load([shop], "orders.csv + rate.csv")
+    (shop / "orders.csv.gz").write_bytes(gzip.compress((shop / "orders.csv").read_bytes()))
+    (shop / "orders.csv").unlink()
     assert "customers_city" in load([shop], "orders + *").table, "suffixes may be left out"
 
 

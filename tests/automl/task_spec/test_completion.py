@@ -20,6 +20,8 @@ TABLES = load("sentences")[1] | {
         "at": "datetime 900: 2024-01-01", "read": "datetime 300: 2024-01-02", "heat": "number 90: 1.5",
         "ok": "boolean 2: 0, 1",
     }),
+    "spots": table({"year": "number 900: 1700", "spots": "number 90: 5"}).model_copy(update={"rows": 900}),
+    "months": table({"year": "number 80: 1700", "month": "number 12: 1"}).model_copy(update={"rows": 900}),
     "same": table({"one": "constant 1: 1", "id": "identifier 90: 1", "photo": "image 90: a.jpg", "y": "number 90: 1"}),
 }  # fmt: skip
 
@@ -54,6 +56,12 @@ def task(name: str, text: str = "", **fields: Any) -> TaskSpec:
 def test_target_and_problem(name: str, fields: dict[str, Any], target: str, problem: str) -> None:
     made = task(name, **fields)
     assert (made.target, made.problem) == (target, problem) and "problem" in made.sources
+
+
+@pytest.mark.parametrize(("name", "time"), [("spots", "year"), ("months", ""), ("sensors", "at")])
+def test_times_of_a_forecast(name: str, time: str) -> None:
+    target = {"spots": "spots", "months": "month", "sensors": "heat"}[name]
+    assert task(name, target=target, problem="forecasting").time == time
 
 
 @pytest.mark.parametrize(("name", "text", "fields", "code"), [

@@ -123,7 +123,7 @@ def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repa
 
 def _in_full(name: str, options: Sequence[str]) -> str:
     """The name of a table with its suffix, which may be left out where that is clear."""
-    found = [one for one in options if Path(one).stem == name]
+    found = [one for one in options if name in (Path(one).stem, Path(one).name.partition(".")[0])]
     return found[0] if len(found) == 1 and name not in options else name
 
 

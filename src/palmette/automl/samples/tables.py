@@ -247,7 +247,8 @@ def _choice(tables: Sequence[Raw], alike: bool) -> TableError:
     shown = ((one, ", ".join(one.names[:6]) + ", ..." * (len(one.names) > 6)) for one in tables[:12])
     listed = "; ".join(f"{table.name!r} ({len(table.frame)} rows: {names})" for table, names in shown)
     what = "of one file, and tables of one file are not joined unasked" if alike else "that do not belong together"
-    remedy = f"Choose one by --table NAME (`table=` in Python){f'; {ALL!r} joins all' * alike}."
+    remedy = "Choose one by --table NAME (`table=` in Python); 'NAME + *' adds columns of tables that share its keys"
+    remedy += f"; {ALL!r} joins all." if alike else "."
     options = (*(table.name for table in tables), *([ALL] if alike else []))
     return TableError(f"There are {len(tables)} tables {what}: {listed}.", remedy, code="which-table", options=options)
 

@@ -20,7 +20,7 @@ from palmette.problems import error_of
 FEW = 10  # most distinct whole numbers of a column of classes; also the fewest rows from which a column's kind is known
 MOST_CLASSES = 100  # most distinct numbers of a column of classes if the request asks for a classification
 CONVENTIONAL = frozenset({"target", "label", "class", "y", "outcome", "response"})  # common names of targets
-TIMES = frozenset({"step", "time", "t", "ds", "index"})  # names of numeric columns that count the steps of series
+TIMES = frozenset({"step", "time", "t", "ds", "index", "year"})  # numeric columns that count steps
 MARGIN = 0.85  # share of a limit on training time that is planned with, because a running fit cannot be interrupted
 _ONE = ("target", "labels", "group_by", "time")
 _SEVERAL = ("include", "exclude", "known_after")
@@ -241,7 +241,9 @@ def _with_forecast(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> 
     if task.time:
         return task
     dated = [one for one in data.columns if one.kind == "datetime"]
-    numbered = [one for one in data.columns if one.kind == "number" and one.name.casefold() in TIMES]
+    numbered = [one for one in data.columns if one.name.casefold() in TIMES and one.kind in ("number", "identifier")]
+    if not task.forecast.series:  # a year repeats where months stand beside it
+        numbered = [one for one in numbered if 2 * (one.distinct or 0) > (data.rows or 0)]
     if not (found := dated or numbered):
         return task
     latest = max(found, key=lambda one: one.distinct or 0)
