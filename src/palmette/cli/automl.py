@@ -12,7 +12,6 @@ from palmette.cli.screen import human_option, json_option, print_json, print_tab
 from palmette.cli.summary import present
 from palmette.errors import UserError
 
-PROBLEMS = ("classification", "regression", "clustering", "node_classification", "node_clustering", "forecasting")
 TRACKS = ("traditional", "neural", "pretrained")
 PREFERENCES = ("speed", "small", "explainable", "simple")
 STAGES = ("plan", "deploy")
@@ -50,7 +49,7 @@ OPTIONS = (
     _several("--array", "arrays", "KIND=COLUMNS", "Columns of numbers that are files, e.g. 'image=pixel_*'."),
     click.option("--task", type=click.Path(dir_okay=False), help="A task file; see `palmette schema task`."),
     _one("--target", "COLUMN", "The column to predict."),
-    click.option("--problem", type=click.Choice(PROBLEMS), help="Inferred from the target if omitted."),
+    _one("--problem", "NAME", "E.g. regression, clustering, forecasting; inferred from the target if omitted."),
     _one("--metric", "NAME", "Metric that ranks the models, e.g. roc_auc, macro F1, rmse."),
     _one("--positive", "VALUE", "Target value that is positive for F1, precision and recall."),
     _one("--threshold", "COLUMN>NUMBER", "Turn a numeric column into two classes, e.g. 'price>5000'."),

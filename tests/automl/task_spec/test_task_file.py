@@ -14,7 +14,7 @@ from sentence_cases import flat
 from palmette.automl.arguments import RUN_OPTIONS, arguments_of
 from palmette.automl.task_spec.spec import Forecast, TaskSpec, parse_seconds
 from palmette.automl.task_spec.task_file import TaskFile, parse_constraint, parse_split, task_of
-from palmette.cli.automl import OPTIONS, PROBLEMS, TRACKS, automl
+from palmette.cli.automl import OPTIONS, TRACKS, automl
 from palmette.cli.formats import schema
 from palmette.documents import parse_document
 from palmette.errors import InputError
@@ -117,13 +117,12 @@ def test_every_field_can_be_given_and_is_documented() -> None:
     assert len(OPTIONS) > 30
 
 
-def test_the_lists_of_the_command_are_those_of_the_environment() -> None:
+def test_the_tracks_of_the_command_are_those_of_the_environment() -> None:
     from typing import get_args
 
     from palmette.automl.kinds import Track
-    from palmette.engine import names
 
-    assert get_args(Track) == TRACKS and sorted(PROBLEMS) == names("problem")
+    assert get_args(Track) == TRACKS
 
 
 def test_the_schema_takes_the_file(tmp_path: Path) -> None:
