@@ -33,10 +33,7 @@ class Images(FileKind):
 
         from palmette.automl.encoders.image.pictures import picture_of
 
-        try:
-            picture = Image.fromarray(picture_of(content)).convert("L")
-        except OSError as error:
-            raise ValueError(str(error)) from error
+        picture = Image.fromarray(picture_of(content)).convert("L")
         small = np.asarray(picture.resize((HASHED + 1, HASHED), Image.Resampling.BOX), dtype=int)
         if np.ptp(small) < 8:
             return 0  # flat pictures are not alike just because they are flat

@@ -28,8 +28,8 @@ def picture_of(cell: Any) -> np.ndarray:
         return np.full((1, 1, 3), 128, dtype=np.uint8)
     try:
         return decoded(Image.open(io.BytesIO(content)))
-    except (SyntaxError, TypeError, Image.DecompressionBombError) as error:
-        raise ValueError(str(error)) from None
+    except (OSError, SyntaxError, TypeError, Image.DecompressionBombError) as error:
+        raise ValueError(str(error).partition(" <")[0]) from None  # without the name that Pillow has for bytes
 
 
 def of_pixels(values: np.ndarray) -> np.ndarray:
