@@ -96,16 +96,21 @@ def test_worse_cases_do_not(change, code: str) -> None:
     assert code in {violation.code for violation in found} and all(ACTOR.implicated(one, worse) for one in found)
 
 
-def test_surviving_mutants_bring_more_rows() -> None:
-    survivor = Violation(code="mutant-survived", subject="viewers_7d", message="count became sum")
+def test_rows_in_which_surviving_mutants_differ_become_cases() -> None:
+    suite, features = ACTOR.suite(), {feature.name for feature in VIEW.features}
+    unseen = suite.candidates[-1]
+    (row, *_) = expected(VIEW, suite.factory.frames(unseen.part.rows, unseen.cutoff), unseen.cutoff).rows
+    where = ", ".join(f"{name}={row[name]!r}" for name in VIEW.identity)
+    change = f"in scenario {unseen.scenario!r}:\n{where} · viewers_7d: expected 1, got 2"
+    survivor = Violation(code="mutant-survived", subject="build", message="count became sum", evidence=change)
     assert ACTOR.implicated(survivor, CASES)
     again = ACTOR.run(INPUT, Context("testcase_generator", Path(), evidence=(survivor,))).output
-    assert again is not None
-
-    def rows(cases: TestCases) -> int:
-        return sum(len(each) for case in cases.cases for each in case.given.values())
-
-    assert rows(again) > rows(CASES)
+    assert again is not None and ACTOR.check(INPUT, again, CONTEXT).ok
+    whole = [case for case in again.cases if all(features <= row.keys() for row in case.expect)]
+    assert [row[name] for case in whole for row in case.expect for name in VIEW.grain] == [
+        row[name] for name in VIEW.grain
+    ]
+    assert not [case for case in CASES.cases if all(features <= row.keys() for row in case.expect)]
 
 
 def test_changes_of_an_expression() -> None:

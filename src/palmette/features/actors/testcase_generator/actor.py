@@ -1,7 +1,6 @@
 """The actor that specifies the feature view by example. It never sees a script."""
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
@@ -146,20 +145,14 @@ class TestcaseGenerator(Agent):
         return completed(self.view, table, columns, rows, cutoff)
 
     def offline(self, input: GeneratorInput, context: Context) -> Attempt[TestCases]:
-        survivors = self._survivors(context.evidence)
-        cases = self.suite().cases(survivors)
+        survivors = [violation for violation in context.evidence if violation.code == SURVIVED]
+        cases = self.suite().cases(violation.evidence for violation in survivors)
         if not any(case.expect for case in cases):
             return Attempt(None, UNCOMPUTABLE, TERMINATE, (self._uncomputable(),))
-        reason = f"Mutants of {', '.join(survivors)} survived." if survivors else ""
-        fix = "Each misreading of these features is now detected by several rows." if survivors else ""
+        wrong = dict.fromkeys(violation.subject for violation in survivors)
+        reason = f"Mutants of {', '.join(wrong)} survived." if survivors else ""
+        fix = "The rows in which their output differs are cases now." if survivors else ""
         return Attempt(TestCases(cases=tuple(cases)), reason, fix)
-
-    def _survivors(self, evidence: tuple[Violation, ...]) -> list[str]:
-        """Features with surviving mutants; all features if none is named."""
-        relevant = [violation for violation in evidence if violation.code == SURVIVED]
-        words = re.findall(r"\w+", " ".join(f"{each.subject} {each.message} {each.evidence}" for each in relevant))
-        names = [feature.name for feature in self.view.features]
-        return [name for name in names if name in words] or (names if relevant else [])
 
     def _uncomputable(self) -> Violation:
         why = "; ".join(self.suite().obstacles) or "no row of its scenarios is one of the view"

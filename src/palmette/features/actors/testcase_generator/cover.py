@@ -1,6 +1,5 @@
 """Chooses a minimal set of parts of the adversarial scenarios that detects every deviation from the view."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,8 +18,6 @@ from palmette.features.oracle.reference import ReferenceCache, expected
 from palmette.features.oracle.states import sort_key
 from palmette.features.spec.view import AS_OF, View
 
-SUSPECTED = 3
-"""The number of parts that must detect a deviation that concerns a surviving mutant, if there are enough."""
 FEATURE_VALUES = ("value of ", "default of ")
 """Prefixes of entries of `CaseCandidate.detects` that refer to feature values."""
 
@@ -29,6 +26,7 @@ FEATURE_VALUES = ("value of ", "default of ")
 class CaseCandidate:
     """A part of a scenario and what it detects."""
 
+    scenario: str
     part: EntityRows
     cutoff: datetime
     detects: frozenset[str]
@@ -75,7 +73,7 @@ def candidates(factory: RowFactory, staged: NamedScenario, others: Sequence[Devi
         own = _entities(factory, part)
         if not own & order_dependent:  # the expected value must not depend on the summation order of doubles
             found = frozenset[str]().union(*(what for key, what in detects.items() if key[:-1] in own))
-            yield CaseCandidate(part, builder.cutoff, found)
+            yield CaseCandidate(staged.name, part, builder.cutoff, found)
 
 
 def differing(
@@ -134,29 +132,22 @@ def _entities(factory: RowFactory, part: EntityRows) -> set[Key]:
     return found or {sort_key(each) for each in product(*values.values())}
 
 
-def cover(
-    found: Sequence[CaseCandidate], survivors: Iterable[str] = (), known: Iterable[str] = ()
-) -> list[CaseCandidate]:
-    """Chooses few candidates that together detect everything; `survivors` must be detected several times.
-
-    Other cases detect what is `known` already.
+def cover(found: Sequence[CaseCandidate], known: Iterable[str] = ()) -> list[CaseCandidate]:
+    """Chooses few candidates that together detect everything except what is `known`, which other cases detect.
 
     Each chosen candidate keeps only the deviations that it was chosen for.
     """
-    weak = tuple(survivors)
-    everything = frozenset[str]().union(*(candidate.detects for candidate in found))
-    wanted = Counter({what: SUSPECTED if any(name in what for name in weak) else 1 for what in everything})
-    wanted.subtract(known)
+    wanted = frozenset[str]().union(*(candidate.detects for candidate in found)).difference(known)
     chosen: list[CaseCandidate] = []
     left = list(found)
-    while left and +wanted:
-        best = max(
-            left, key=lambda candidate: (sum(1 for what in candidate.detects if wanted[what] > 0), -candidate.size)
-        )
-        purpose = frozenset(what for what in best.detects if wanted[what] > 0)
-        if not purpose:
-            break
+    while left and wanted:
+        best = max(left, key=lambda candidate: (len(candidate.detects & wanted), -candidate.size))
         left.remove(best)
-        chosen.append(replace(best, detects=purpose))
-        wanted.subtract(purpose)
+        chosen.append(replace(best, detects=best.detects & wanted))
+        wanted -= best.detects
     return chosen
+
+
+def concerns(factory: RowFactory, part: EntityRows, key: Sequence[object]) -> bool:
+    """Whether a row with this grain is of the part."""
+    return sort_key(key) in _entities(factory, part)

@@ -1,9 +1,10 @@
 """Chooses the cases and their rows by rules."""
 
+import ast
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import combinations
@@ -15,6 +16,7 @@ from palmette.features.actors.testcase_generator.cover import (
     CaseInputs,
     Key,
     candidates,
+    concerns,
     cover,
     differing,
     feature_values,
@@ -83,16 +85,38 @@ class CaseSelector:
         """All deviations that some candidate detects."""
         return frozenset[str]().union(*(candidate.detects for candidate in self.candidates))
 
-    def cases(self, survivors: Collection[str] = ()) -> list[TestCase]:
-        """The author's examples, and at most `MOST` cases for the deviations that they do not detect."""
+    def cases(self, survivors: Iterable[str] = ()) -> list[TestCase]:
+        """The author's examples, and at most `MOST` cases for the deviations that they do not detect.
+
+        `survivors`: How the output of surviving mutants differs, each from its first scenario that shows it. The rows
+        in which it does become cases that state everything.
+        """
         given = examples(self.view)
-        chosen = cover(self.candidates, survivors, self.detected(given))
+        chosen = cover(self.candidates, self.detected(given))
         order = {id(candidate.part): number for number, candidate in enumerate(self.candidates)}
-        groups = _grouped(sorted(chosen, key=lambda candidate: order[id(candidate.part)]), MOST)
-        return renamed([*given, *self._stating(list(map(self._case, groups)), groups, survivors)])
+        missed = list(map(self._case, _grouped(self._unnoticed(survivors), 1)))[:MOST]
+        groups = _grouped(sorted(chosen, key=lambda candidate: order[id(candidate.part)]), MOST - len(missed))
+        return renamed([*given, *self._stating(list(map(self._case, groups)), groups), *missed])
+
+    def _unnoticed(self, survivors: Iterable[str]) -> list[CaseCandidate]:
+        """The parts with the rows in which surviving mutants differ."""
+        key = ", ".join(rf"{name}=(.+?)" for name in self.view.grain)
+        found: dict[int, CaseCandidate] = {}
+        for name, *texts in re.findall(rf"scenario '(\w+)':\n{key}(?:, as_of=| · |: )", "\n\n".join(survivors)):
+            try:
+                values = [ast.literal_eval(text) for text in texts]
+            except (SyntaxError, ValueError):
+                continue  # no number or text
+            for candidate in self.candidates:
+                if candidate.scenario == name and concerns(self.factory, candidate.part, values):
+                    found[id(candidate.part)] = replace(candidate, detects=frozenset())
+        return list(found.values())
 
     def _case(self, group: Sequence[CaseCandidate]) -> TestCase:
-        """The situations of a group as one case, with the smallest keys if it then still detects the same."""
+        """The situations of a group as one case, with the smallest keys if it then still detects the same.
+
+        Situations that detect nothing in particular stay as they are.
+        """
         trimmed, cutoff = [self.trimmed(candidate) for candidate in group], group[0].cutoff
         rows = {name: [row for each in trimmed for row in each.get(name, ())] for name in self.view.tables}
         inputs = self._inputs(rows, cutoff)
@@ -103,13 +127,11 @@ class CaseSelector:
         fewer = self._inputs(numbered, cutoff)
         notes = list(dict.fromkeys(candidate.part.note for candidate in group))
         name, why = group[0].part.theme if len(notes) > 1 else _slug(notes[0]), "; ".join(notes)
-        chosen = fewer if self._detects(fewer, _purpose(group)) else inputs
+        chosen = fewer if _purpose(group) and self._detects(fewer, _purpose(group)) else inputs
         return case_of(self.view, name, f"{why[:1].upper()}{why[1:]}.", chosen)
 
-    def _stating(
-        self, cases: Sequence[TestCase], groups: Sequence[Sequence[CaseCandidate]], survivors: Collection[str]
-    ) -> list[TestCase]:
-        """The cases, which expect of each row the survivors, and few features in which the deviations show."""
+    def _stating(self, cases: Sequence[TestCase], groups: Sequence[Sequence[CaseCandidate]]) -> list[TestCase]:
+        """The cases, which expect of each row few features in which the deviations show."""
         shown: dict[str, set[tuple[int, Key, str]]] = defaultdict(set)
         wanted = _purpose(candidate for group in groups for candidate in group)
         for number, (case, group) in enumerate(zip(cases, groups, strict=True)):
@@ -124,7 +146,7 @@ class CaseSelector:
         for found in sorted(shown.values(), key=lambda found: (len(found), sorted(found))):
             if found and not stated & found and all(name for *_, name in found):
                 stated.add(min(found))
-        hidden, narrowed = {each.name for each in self.view.features} - {*survivors}, []
+        hidden, narrowed = {each.name for each in self.view.features}, []
         for number, case in enumerate(cases):
             keys = [(number, key_of(self.view, decode_row(self.view.output, row))) for row in case.expect]
             rows = [
@@ -140,6 +162,8 @@ class CaseSelector:
     def trimmed(self, candidate: CaseCandidate) -> Rows:
         """The part's rows, without those, and with usual values except those, that its deviations need to show."""
         rows = dict(candidate.part.rows)
+        if not candidate.detects:
+            return {name: each for name, each in rows.items() if each}
         for name, row in [(name, row) for name, each in rows.items() for row in reversed(each)]:
             fewer = {**rows, name: [other for other in rows[name] if other is not row]}
             if any(fewer.values()) and self._detects(self._inputs(fewer, candidate.cutoff), candidate.detects):
