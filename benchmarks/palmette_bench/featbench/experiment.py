@@ -8,14 +8,14 @@ from pathlib import Path
 from palmette.engine import create, names
 from palmette.errors import UserError, did_you_mean
 from palmette.llm import Models
-from palmette.llm.opening import PLANNER, ModelChoice, open_models
+from palmette.llm.opening import BUILT_IN, PLANNER, ModelChoice, open_models
 from palmette.sandbox import Access, Sandbox, WarmSpark
 from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.featbench import stand_ins, suite
 from palmette_bench.featbench.faults.rates import probability
 from palmette_bench.featbench.open_task import OpenTask
 from palmette_bench.featbench.records import Condition, HiddenResult, RunRecord
-from palmette_bench.featbench.result_cache import ResultCache, code_digest, digest, files_digest
+from palmette_bench.featbench.result_cache import ResultCache, code_digest, digest
 from palmette_bench.featbench.study import WITH_MEMORY, PlannedRun, Study, StudyTask
 
 BASE = Condition()
@@ -27,11 +27,8 @@ GROUPS: Mapping[str, Callable[[suite.BenchTask], bool]] = {
     "all": lambda _: True,
     "paper": lambda task: task.description.origin == "paper" and task.description.number > 0,
     "open": lambda task: task.description.origin == "open",
-    "recorded": lambda task: recording(task).is_file(),
 }
 """Names that stand for several tasks; the held-out task is in `all` only."""
-RECORDED = "recorded"
-"""In the place of a model: the answers that one has given, which come with the benchmark."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +49,8 @@ class StudyOptions:
     """Whether every stand-in upstream of a failure may be at fault."""
     words: bool = False
     """Whether the specifications say in words what they else say in expressions."""
-    model: str = ""
-    """Who answers the agents' tasks: `provider:name`, or `recorded`; the built-in rules when empty."""
+    model: str = BUILT_IN
+    """Who answers the agents' tasks, `provider:name`, or the built-in rules."""
     planner_model: str = ""
     """Of the planner `model`."""
     seed: int = 0
@@ -73,11 +70,6 @@ def smallest(wanted: Sequence[str]) -> list[suite.BenchTask]:
     """The few tasks of those asked for whose scripts have the fewest operations."""
     ordered = sorted(chosen(wanted), key=lambda task: sum(task.description.operations.model_dump().values()))
     return ordered[:QUICK_TASKS]
-
-
-def recording(task: suite.BenchTask) -> Path:
-    """Where a model's answers to the agents' tasks are, if they were recorded."""
-    return task.folder / "answers.json"
 
 
 def cells(tasks: Sequence[suite.BenchTask], options: StudyOptions) -> list[PlannedRun]:
@@ -114,8 +106,7 @@ def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int]
     models = open_models(planning, out)
     for planner in options.planners:
         create("planner", planner.removesuffix(WITH_MEMORY), {"models": models})  # fails early if something is missing
-    answering = {task.name: open_models(_answering(task, options), out) for task in tasks}
-    answers = files_digest(recording(task) for task in tasks) if options.model == RECORDED else ""
+    answering = open_models(ModelChoice(model=options.model), out)
     every, code = cells(tasks, options), code_digest()
 
     def report(record: RunRecord) -> None:
@@ -127,13 +118,13 @@ def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int]
     with temporary_folder() as folder, _spark(sandbox, folder) as spark:
         spark.warm_up()
         memory = ResultCache(out / "memory", code)
-        at_work = [_task(task, options, folder, memory, sandbox, spark, answering[task.name]) for task in tasks]
+        at_work = [_task(task, options, folder, memory, sandbox, spark, answering) for task in tasks]
         study = Study(
             at_work,
             out / "records.jsonl",
             folder,
             memory,
-            digest([code, options.words, options.model, answers, options.planner_model]),
+            digest([code, options.words, options.model, options.planner_model]),
             options.seed,
             planner_services=lambda opened: {**opened.services, "models": models},
         )
@@ -154,18 +145,6 @@ def _rate(task: suite.BenchTask, options: StudyOptions) -> float:
 
 def _spark(sandbox: Sandbox, folder: Path) -> WarmSpark:
     return WarmSpark(sandbox, access=Access(write=(folder,)))
-
-
-def _answering(task: suite.BenchTask, options: StudyOptions) -> ModelChoice:
-    """Who answers the agents' tasks."""
-    if options.model == RECORDED:
-        if not recording(task).is_file():
-            there = ", ".join(one.name for one in suite.tasks() if recording(one).is_file())
-            raise UserError(
-                f"No answers were recorded for {task.name}.", f"They were for {there or 'none'}.", code="not-recorded"
-            )
-        return ModelChoice(model=f"replay:{recording(task)}")
-    return ModelChoice(model=options.model) if options.model else ModelChoice()
 
 
 def _task(

@@ -33,7 +33,7 @@ class SharedWorkbench(Workbench):
 
     @contextmanager
     def attempt(self) -> Iterator[ConnectHarness]:
-        """All runs have one Spark: what they execute was written by rules, or recorded and read."""
+        """All runs have one Spark."""
         yield self.harness
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from palmette.cli.screen import duration, json_option, near, print_json, print_table
+from palmette.llm.opening import BUILT_IN
 from palmette_bench.featbench import experiment
 from palmette_bench.featbench.experiment import BASE, StudyOptions, all_names, smallest
 from palmette_bench.featbench.metrics import Summary, summary
@@ -21,9 +22,7 @@ PLANNERS = ("offline", "sequential", "random")
 
 
 @click.command()
-@click.option(
-    "--tasks", default="paper", show_default=True, metavar="NAME,...", help="Names, or paper, open, recorded, all."
-)
+@click.option("--tasks", default="paper", show_default=True, metavar="NAME,...", help="Names, or paper, open, all.")
 @click.option(
     "--planner", "planners", multiple=True, metavar="NAME", help="Repeatable, e.g. offline-with-memory.  [default: 3]"
 )
@@ -40,9 +39,7 @@ PLANNERS = ("offline", "sequential", "random")
 @click.option("--stand-ins", is_flag=True, help="Without the real actors: the dynamics alone, in minutes.")
 @click.option("--vague", is_flag=True, help="With --stand-ins: every actor upstream of a failure may be at fault.")
 @click.option("--words", is_flag=True, help="Specifications in words.")
-@click.option(
-    "--model", default="", metavar="PROVIDER:NAME", help="Answers the agents' tasks; `recorded`: the recorded answers."
-)
+@click.option("--model", default=BUILT_IN, metavar="PROVIDER:NAME", help="Answers the agents' tasks.")
 @click.option("--planner-model", default="", metavar="PROVIDER:NAME", help="Adds the planner `model` on this model.")
 @click.option("--seed", default=0, show_default=True)
 @click.option(
