@@ -205,6 +205,21 @@ def test_rules_that_are_not_kept_are_reported_with_the_reason(repository: Callab
     assert any("`collect` is never called" in how for how in broken)
 
 
+def test_rules_name_classes_and_arguments(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root, view = repository("scheduled"), parquet_view()
+    with (root / "README.md").open("a", encoding="utf-8") as readme:
+        readme.write(
+            "\n- Docstrings are in numpy style.\n- Tests of a view are one class `Test<View>`.\n"
+            '- Never `select("*")`, nor `count()` of a frame.\n- Common table expressions instead of subqueries.\n'
+        )
+    script, conventions = written(root, run_spec, view)
+    assert conventions.style.docstrings == "numpy" and "F.count" in script.text
+    files = DeliveredFiles(script.text, script.path, "", "", "", conventions, view.name)
+    (_, form), (how, test), (_, calls), (_, prose) = [(one.how, one.status) for one in rule_reports(files)[-4:]]
+    assert (form, test, calls, prose) == ("followed", "not followed", "followed", "not checkable")
+    assert how == "not so: `TestUserOffers` is not found"
+
+
 CONFIGS = {
     "baskets": {"inputs": {"redemptions": "redemptions", "users": "users"}, "output": "out"},
     "scheduled": {

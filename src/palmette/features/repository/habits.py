@@ -24,6 +24,7 @@ CASTS = re.compile(r"\b(every|each|all)\b.*\bcast(s|ed)?\b", re.IGNORECASE)
 SORTED = re.compile(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", re.IGNORECASE)
 """Rules of a README that ask for a cast of every column, and for sorted rows."""
 _VIEW = re.compile(r"view|feature|name|job")
+_VIEWS = re.compile(r"<\w*(?:view|name|feature|job|module)\w*>|\{(?:view|name|feature|job|module)\}")
 _FORMATS = re.compile(r"""\.(parquet|csv|orc|json|delta)\(|format\(["'](\w+)["']\)""")
 DOCSTRING_FORMS: Mapping[Literal["google", "numpy", "sphinx"], str] = {
     "google": r"^(Args|Returns):$",
@@ -50,7 +51,7 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
     return ScriptStyle(
         imports={dotted: local for dotted, (local, _) in usual.items()},
         statements={dotted: text for dotted, (_, text) in usual.items()},
-        docstrings=_docstrings(neighbours),
+        docstrings=_stated_form(readme) or _docstrings(neighbours),
         helpers=_helpers(neighbours),
         casts=_most(casts) or CASTS.search(readme) is not None,
         type_objects=_most([quote not in "\"'" for quote in cast_types]),
@@ -72,6 +73,14 @@ def _import_statements(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
                 if dotted in _MODULES or dotted.startswith("datetime."):
                     single = ast.ImportFrom(node.module, [alias], 0) if isinstance(node, ast.ImportFrom) else None
                     yield dotted, alias.asname or alias.name, ast.unparse(single or ast.Import([alias]))
+
+
+def _stated_form(readme: str) -> Literal["google", "numpy", "sphinx"] | None:
+    """The form of docstrings that a README names."""
+    sentences = [
+        text.lower() for text in re.split(r"[.\n]", readme) if re.search(r"\bdocstrings?\b", text, re.IGNORECASE)
+    ]
+    return next((form for form in DOCSTRING_FORMS if any(form in text for text in sentences)), None)
 
 
 def _docstrings(neighbours: Sequence[Neighbour]) -> Literal["google", "numpy", "sphinx", "plain", "none"]:
@@ -145,10 +154,10 @@ def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequenc
     modules = [one.module for one in neighbours]
     if any(_has_guard(module) for module in modules):
         form = _cutoff_format(modules)
-        for path, words in _commands(checkout):
+        for path, words in _commands(checkout, neighbours[0].view):
             for one in neighbours:
                 if rest := _after(one.module, words):
-                    named = rest[0] == one.module.name
+                    named = rest[0] != one.module.path
                     arguments = _general(rest[1:], one.view)
                     return ScriptEntry(arguments=arguments, as_module=named, cutoff_format=form, source=path)
         return plain.model_copy(update={"cutoff_format": form, "source": modules[0].path})
@@ -166,7 +175,8 @@ def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequenc
 
 def _after(module: Module, words: Sequence[str]) -> list[str]:
     """The words of a command from a module's path or name on; empty if it does not run the module."""
-    named = next((word for word in words if word in (module.path, module.name)), "")
+    names = (module.path, module.name, module.name.removesuffix(".__main__"))
+    named = next((word for word in words if word in names), "")
     return [*words[words.index(named) :]] if named else []
 
 
@@ -198,11 +208,14 @@ def _placeholder(name: str) -> str | None:
     return "{view}" if _VIEW.search(plain) else None
 
 
-def _commands(checkout: Checkout) -> Iterator[tuple[str, list[str]]]:
-    """Commands that run Python, with the README, script or settings file that contains them."""
+def _commands(checkout: Checkout, view: str) -> Iterator[tuple[str, list[str]]]:
+    """Commands that run Python, with the README, script or settings file that contains them.
+
+    Placeholders for a view's name are replaced by `view`.
+    """
     for path in checkout.paths:
         if path.endswith(_TEXTS):
-            text = checkout.text(path)
+            text = _VIEWS.sub(view, checkout.text(path))
             for command in (*_COMMAND.findall(text), *_INLINE_COMMAND.findall(text)):
                 try:
                     yield path, [word.removeprefix("./") for word in shlex.split(command, comments=True)]
@@ -270,11 +283,11 @@ def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> ScriptEntry 
             continue
         form = _cutoff_format([module])
         entry = ScriptEntry(kind="driver", target=module.path, cutoff_format=form, source=module.path)
-        for path, words in _commands(checkout):
+        for path, words in _commands(checkout, neighbours[0].view):
             named, *rest = _after(module, words) or [""]
             view = next((one.view for one in neighbours if any(one.view in word for word in rest)), "")
             if view:
-                found = {"arguments": _general(rest, view), "as_module": named == module.name, "source": path}
+                found = {"arguments": _general(rest, view), "as_module": named != module.path, "source": path}
                 return entry.model_copy(update=found)
         known = [(option, _placeholder(option)) for option in declared_options(module)]
         if known and all(value for _, value in known):

@@ -21,14 +21,14 @@ _SUBJECT = re.compile(
     r"`|\b(?:lines?|helpers?|outputs?|rows|scripts?|jobs?|views?|entry points?|sorted|casts?|udfs?|name[ds]?|naming"
     r"|snake_case|imports?|select|collect|topandas|withcolumn|functions?|docstrings?|types?|typed|annotat\w+"
     r"|constants?|joins?|window\w*|forbid\w*|columns?|print|cache|count\(\)|repartition|format\w*|line length|module"
-    r"|quer(?:y|ies)|keywords?|class(?:es)?|methods?|modules?|settings|pyspark|null\w*|default\w*|write\w*|partition\w*"
-    r"|tests?|global\w*|spark)\b",
+    r"|(?:sub)?quer(?:y|ies)|expressions?|keywords?|class(?:es)?|methods?|modules?|settings|pyspark|null\w*|default\w*"
+    r"|write\w*|partition\w*|tests?|global\w*|spark)\b",
     re.IGNORECASE,
 )
 _DUTY = re.compile(
     r"\b(must|never|always|only|no|not|don't|every|each|all|use|avoid|prefer|ends?|begins?|starts?|define[sd]?|is|are"
     r"|follows?|lists?|refers?|belongs?|returns?|derives?|write|per|keep|live[sd]?|lie[sd]?|go(?:es)?|as|ha[sv]e?|takes?"
-    r"|passes|begins?|should)\b|`[^`<]*<\w+>",
+    r"|passes|begins?|should|instead|formats?|checks?)\b|`[^`<]*<\w+>",
     re.IGNORECASE,
 )
 _DEFINES = re.compile(

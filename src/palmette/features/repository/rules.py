@@ -19,6 +19,10 @@ from palmette.features.signature import is_frame, shape_of
 
 _CODE = re.compile(r"`([^`]+)`")
 _NEVER = re.compile(r"\b(no|never|not|don't|avoid|without|forbid\w*|instead of)\b", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{}/]*\}")
+_NAMES = re.compile(r"\b(functions?|methods?|defines?|class(es)?)\b")
+_OF_FRAMES_TOO = ("coalesce", "count", "exists", "filter", "first", "replace", "transform")
+"""Methods of data frames with the name of a function for columns."""
 _BUILDING = re.compile(r"\b(pure|side effects?|reads nothing|writes nothing)\b", re.IGNORECASE)
 
 
@@ -97,18 +101,46 @@ def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
             option = re.split(r"[ =]", code)[0]
             arguments = files.conventions.entry.arguments
             yield _Claim(f"`{option}` is an option", option in files.script or option in arguments)
-        elif re.search(r"<[^<>/]*>|\{[^{}/]*\}", code) and re.search(r"\.\w+$", code) and " " not in code:
-            path = re.sub(r"<[^<>/]*>|\{[^{}/]*\}", files.view, code).removeprefix("./")
-            yield _Claim(f"`{path}`", path in (files.script_path, files.test_path, files.config_path))
+        elif re.match(r"(python3?|spark-submit) ", code):
+            entry = files.conventions.entry
+            is_read = bool(entry.source) and not entry.source.endswith(".py")
+            options = {re.split(r"[ =]", word)[0] for word in code.split() if word.startswith("--")}
+            yield _Claim("its call is a check", (is_read and options <= {*entry.arguments}) or None)
+        elif _PLACEHOLDER.search(code):
+            yield _named_for_view(code, rule, files)
         elif name and is_forbidden:
-            yield _Claim(f"`{name[1]}` is never called", name[1] not in files.called)
+            yield _forbidden(code, name[1], name["rest"] or "", files)
         elif name and (node := files.functions.get(name[1])) is not None:
             yield _signature(node, name["rest"] or "", files)
-        elif name and name[1] not in files.script and re.search(r"\b(functions?|methods?|defines?)\b", rule):
+        elif name and name[1] not in files.script and _NAMES.search(rule):
             yield _Claim(f"function `{name[1]}`", holds=False)
         elif name:
             is_there = name[1] in f"{files.script} {files.tests} {files.conventions.linters}"
             yield _Claim(f"`{code}` is {'used' if is_there else 'not found'}", is_there or None)
+
+
+def _named_for_view(code: str, rule: str, files: DeliveredFiles) -> _Claim:
+    """A path, class or other code with a placeholder for the view's name."""
+    snake, camel = (_PLACEHOLDER.sub(name, code) for name in (files.view, files.view.title().replace("_", "")))
+    if re.search(r"\.\w+$", code) and " " not in code:
+        path = snake.removeprefix("./")
+        return _Claim(f"`{path}`", path in (files.script_path, files.test_path, files.config_path))
+    if found := next((name for name in (snake, camel) if name in f"{files.script} {files.tests}"), ""):
+        return _Claim(f"`{found}` is there", holds=True)
+    return _Claim(f"`{camel}` is not found", False if _NAMES.search(rule) else None)
+
+
+def _forbidden(code: str, name: str, arguments: str, files: DeliveredFiles) -> _Claim:
+    """Something that is never called, or not with these arguments."""
+    if arguments.strip("(.)") and is_python(code):
+        return _Claim(f"`{code}` is not there", ast.unparse(ast.parse(code)) not in ast.unparse(files.tree))
+    called = set(called_names(files.tree))
+    if name in _OF_FRAMES_TOO:
+        modules = [
+            alias for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
+        ]
+        called -= {f"{alias.asname or alias.name}.{name}" for alias in modules}
+    return _Claim(f"`{name}` is never called", name not in {each.rpartition(".")[2] for each in called})
 
 
 def _import(code: str, files: DeliveredFiles, *, is_forbidden: bool) -> _Claim:
