@@ -72,6 +72,29 @@ def build(spark, orders, as_of):
 )
 
 
+TWICE = """
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+def build(orders, as_of):
+    known = orders.where((F.col("ordered_at") < F.lit(as_of)) & F.col("buyer_id").isNotNull())
+    orders_of = Window.partitionBy("buyer_id").orderBy("ordered_at", "order_id")
+    micros = F.unix_micros("ordered_at")
+    paused = known.withColumn("pause", (micros - F.lag(micros).over(orders_of)) / 3_600_000_000)
+    keys = known.select("buyer_id").distinct()
+    spent = known.groupBy("buyer_id").agg(F.sum("amount").alias("spent"))
+    most = paused.groupBy("buyer_id").agg(F.max("pause").alias("most"))
+    return keys.join(spent, "buyer_id", "left").join(most, "buyer_id", "left")
+"""
+
+
+def test_a_source_with_more_columns_has_the_same_keys(tmp_path: Path) -> None:
+    (tmp_path / "twice.py").write_text(TWICE, encoding="utf-8")
+    made = draft_of(tmp_path / "twice.py", HERE / "registry.yaml")
+    assert [one["table"] for one in made.spec["sources"]] == ["orders"]
+    assert not [note.text for note in made.notes if "alone are missing" in note.text]
+
+
 def test_a_query_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "spend.sql").write_text(
         "SELECT buyer_id, SUM(amount) AS spent_7d\nFROM orders WHERE ordered_at < :cutoff\n"

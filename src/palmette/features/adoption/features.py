@@ -297,6 +297,9 @@ class Drafter:
             if not present and any(one is not None and one.nullable for one in columns):
                 self.reading.note(f"rows with {key} null are in the script's output; a specification leaves them out")
         windows = {self._source(rows)[0]: rows.window for rows in self.result.base}
+        based = [one for one in self.sources if one.name in windows and not any("filter" in step for step in one.steps)]
+        whole = {one.table.name: windows[one.name] for one in based}
+        windows = {one.name: whole[one.table.name] for one in self.sources if one.table.name in whole} | windows
         for one in self.features.values():
             computed = one.get("aggregate") or one.get("expression") or {}
             source = computed.get("source")

@@ -138,13 +138,12 @@ def usual_entry(
         follows: Whether the script has the shape of a neighbour; else it has an entry point of its own.
     """
     entry = _entry(checkout, neighbours if follows else (), options)
-    if entry.source and not entry.source.endswith(".py"):  # a command of the team's
-        return entry
     path = entry.target if entry.kind == "driver" else neighbours[0].module.path if neighbours else ""
     started = next((module for module in checkout.modules if module.path == path), None)
     # A file that imports the package that it is in can only be run as a module from the root.
     own, imported = path.partition("/")[0], started.imports.values() if started is not None else ()
-    return entry.model_copy(update={"as_module": any(name.split(".")[0] == own for name in imported)})
+    is_of_package = any(name.split(".")[0] == own for name in imported)
+    return entry.model_copy(update={"as_module": entry.as_module or is_of_package})
 
 
 def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> ScriptEntry:

@@ -20,7 +20,7 @@ from palmette.features.signature import is_frame, shape_of
 _CODE = re.compile(r"`([^`]+)`")
 _NEVER = re.compile(r"\b(no|never|not|don't|avoid|without|forbid\w*|instead of)\b", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{}/]*\}")
-_NAMES = re.compile(r"\b(functions?|methods?|defines?|class(es)?)\b")
+_FUNCTIONS = re.compile(r"\b(functions?|methods?|defines?)\b")
 _OF_FRAMES_TOO = ("coalesce", "count", "exists", "filter", "first", "replace", "transform")
 """Methods of data frames with the name of a function for columns."""
 _BUILDING = re.compile(r"\b(pure|side effects?|reads nothing|writes nothing)\b", re.IGNORECASE)
@@ -112,7 +112,7 @@ def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
             yield _forbidden(code, name[1], name["rest"] or "", files)
         elif name and (node := files.functions.get(name[1])) is not None:
             yield _signature(node, name["rest"] or "", files)
-        elif name and name[1] not in files.script and _NAMES.search(rule):
+        elif name and name[1] not in files.script and _FUNCTIONS.search(rule):
             yield _Claim(f"function `{name[1]}`", holds=False)
         elif name:
             is_there = name[1] in f"{files.script} {files.tests} {files.conventions.linters}"
@@ -127,7 +127,8 @@ def _named_for_view(code: str, rule: str, files: DeliveredFiles) -> _Claim:
         return _Claim(f"`{path}`", path in (files.script_path, files.test_path, files.config_path))
     if found := next((name for name in (snake, camel) if name in f"{files.script} {files.tests}"), ""):
         return _Claim(f"`{found}` is there", holds=True)
-    return _Claim(f"`{camel}` is not found", False if _NAMES.search(rule) else None)
+    is_required = _FUNCTIONS.search(rule) or re.search(r"\bclass(es)?\b", rule)
+    return _Claim(f"`{camel}` is not found", False if is_required else None)
 
 
 def _forbidden(code: str, name: str, arguments: str, files: DeliveredFiles) -> _Claim:
