@@ -122,6 +122,17 @@ def test_every_sabotage_shows_in_a_case(feature: str, sabotage: str) -> None:
     assert any(change(kind, row[feature]) != row[feature] for row in rows)
 
 
+@pytest.mark.parametrize("length", range(40))
+def test_no_line_is_longer_than_the_teams(length: int) -> None:
+    whole = cases().cases[0]
+    rows = ({"user_id": 1}, {"user_id": 2, "line": "x" * length, "last_first": "x" * length})
+    found = TestCases(cases=(whole.model_copy(update={"expect": rows}),))
+    conventions = CONVENTIONS.model_copy(update={"line_length": 88})
+    text = PytestWriter(view(), conventions, found).file("nested")
+    unformatted = text[text.index("# fmt: off") : text.index("# fmt: on")]
+    assert max(map(len, unformatted.splitlines())) <= 88
+
+
 def test_they_pass_on_the_script_and_fail_on_a_sabotaged_one(harness: ConnectHarness, tmp_path: Path) -> None:
     right, found = script(view()), TestCases(cases=tuple(renamed(examples(view()))))
     broken = right + (
