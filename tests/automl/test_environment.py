@@ -17,7 +17,9 @@ from planting import KEYS, leaked, plant
 from report_cases import Page
 
 import palmette
+from palmette.automl.actors.deployer import actor as deploying
 from palmette.automl.arguments import arguments_of
+from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint.folder import differing, read_manifest
 from palmette.automl.environment import TOPOLOGIES, open_automl, topology_file
 from palmette.automl.samples import DataSource, TableError
@@ -107,8 +109,12 @@ def test_the_report_says_how_the_request_was_read_and_loads_nothing(run: RunResu
     assert manifest and "report.html" in manifest.files and not differing(folder, manifest)
 
 
-def test_in_a_copy_an_edited_limit_is_judged_and_delivered_without_training(run: RunResult, tmp_path: Path) -> None:
-    """A copy has no delivery of its own, like a run that was moved."""
+def test_in_a_copy_an_edited_limit_is_judged_and_delivered_without_training(
+    run: RunResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy has no delivery of its own, like a run that was moved. The package's tests passed in the run."""
+    (tests,) = run.artefact("delivery", Delivery).measurements
+    monkeypatch.setattr(deploying, "of_tests", lambda *_: (tests, None))
     copy = tmp_path / "copy"
     shutil.copytree(run.folder, copy, ignore=shutil.ignore_patterns("delivered"))
     file = copy / run.path("task").relative_to(run.folder) / "value.json"

@@ -34,32 +34,19 @@ def judged(
     return output, actor.check(asked, output, context)
 
 
-def test_cases_that_say_only_what_is_given_cover_the_view(team: SmallTeam, tmp_path: Path) -> None:
-    cases, verdict = judged(team, "testcase_generator", tmp_path)
+def test_cases_cover_the_view_and_tests_written_from_them_pass_on_the_stand_in(team: SmallTeam, tmp_path: Path) -> None:
+    cases, verdict = judged(team, "testcase_generator", tmp_path / "cases")
     assert verdict.ok, verdict.violations
     assert [len(case.expect) for case in cases.cases] == [19, 2], "by the oracle"
-
-
-@pytest.mark.parametrize(("edit", "code"), [
-    (("# (c)", "# (c)"), None),
-    (("made: several_sales_and_nulls", "made: several_sales_and_nulls\n    given = {}"), "test-failed"),
-    (("def test_several", "def several"), "tests-not-run"),
-], ids=["good", "wrong", "short"])  # fmt: skip
-def test_tests_written_from_the_cases_are_measured_on_the_stand_in(
-    team: SmallTeam, tmp_path: Path, edit: tuple[str, str], code: str | None
-) -> None:
-    cases, _ = judged(team, "testcase_generator", tmp_path / "cases")
     (tmp_path / "tests").mkdir()
-    _, verdict = judged(team, "testcase_coder", tmp_path / "tests", edit, cases=cases)
-    assert verdict.ok is (code is None)
-    assert [found.code for found in verdict.violations] == ([code] if code else [])
+    _, verdict = judged(team, "testcase_coder", tmp_path / "tests", cases=cases)
+    assert verdict.ok, verdict.violations
 
 
 @pytest.mark.parametrize(("edit", "codes"), [
     (("# (c) shop", "# (c) shop"), set()),
-    (("def build(", "def make("), {"missing-function"}),
     (('< F.lit(as_of)', '<= F.lit(as_of)'), {"differential"}),
-], ids=["good", "without its function", "wrong at the edge"])  # fmt: skip
+], ids=["good", "wrong at the edge"])  # fmt: skip
 def test_scripts_written_from_the_meaning_are_measured(
     team: SmallTeam, tmp_path: Path, edit: tuple[str, str], codes: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
