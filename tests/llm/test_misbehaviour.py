@@ -112,7 +112,7 @@ def test_what_may_pass_is_tried_again_up_to_a_clear_error_and_after_a_resume(
     assert result.state.bill["writer", "writer"].calls == 1, "only the exchange that gave an answer is paid"
 
 
-def test_a_provider_that_asks_for_too_long_a_pause_is_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_that_asks_for_a_long_pause_is_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with s.serving(s.fails(429, Retry_After="3600")) as server, pytest.raises(ModelError, match="It was busy, once"):
         run(tmp_path, server.url, monkeypatch)
     assert len(server.asked) == 1
