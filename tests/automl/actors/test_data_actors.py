@@ -46,7 +46,7 @@ def test_files_that_were_left_out_are_named(file: Path) -> None:
     repairs.add("unreadable-files", "photo", 1, shown="a.jpg")
     lost = samples.model_copy(update={"repairs": tuple(repairs)})
     shown = DataRetriever().check(input, lost, context()).measurements[0].detail
-    assert shown.endswith("1 file. 1 file of 'photo' cannot be read and was left out: a.jpg.")
+    assert shown.endswith("1 file. 1 file of 'photo' cannot be read and was left out: a.jpg")
 
 
 def test_a_target_that_is_not_there_fails(file: Path) -> None:

@@ -116,6 +116,8 @@ def test_dirty_rows_in_any_order_give_the_same_forecast() -> None:
     made = forecaster().fit(rows)
     dirty = pd.concat([rows, rows.iloc[-3:]]).sample(frac=1, random_state=0)
     pd.testing.assert_frame_equal(made.predict(dirty), made.predict(rows))
+    with pytest.raises(ValueError, match="No row has a value of load"):
+        made.predict(rows.assign(load=np.nan))
 
 
 def test_several_series_in_long_form_end_where_each_ends() -> None:

@@ -75,6 +75,11 @@ def test_stamps_beside_the_grid_go_to_the_nearest_step() -> None:
     rows.loc[50, "time"] += pd.Timedelta("7min")
     table = regular(rows, "time", "h")
     assert len(table) == len(rows) and table["load"].notna().all() and table.index[0] == rows["time"][0]
+    rows = hourly(300, frequency="D")
+    rows["time"] += pd.to_timedelta(np.random.default_rng(0).integers(-900, 900, 300), unit="s")
+    use = read_use(rows, ONE, Forecast(horizon="5"))
+    table = regular(rows, "time", use.frequency)
+    assert use.frequency == "D" and len(table) == 300 and table["load"].notna().all()
 
 
 def test_numbered_steps_and_rows_without_times_are_series_too() -> None:

@@ -53,7 +53,7 @@ class DataRetriever(Accountable, BaseActor):
         if column is not None and output.rows and not column.distinct:
             message = f"The target {target!r} has no value in any row."
             found.append(Violation(code="target-missing", message=message, subject=target))
-        lost = [one.text for one in output.repairs if one.code in REMOVED]
+        lost = [one.text.rstrip(".") for one in output.repairs if one.code in REMOVED]
         return verdict("data", found, ". ".join([f"{_size(output)} of {counted(len(output.files), 'file')}", *lost]))
 
 

@@ -53,6 +53,9 @@ class Forecaster(BaseEstimator):
 
         Rows after the last one with a target are not history: they hold future values of the `known` columns.
         """
+        targets = [*self.columns.targets]
+        if not X[targets].notna().to_numpy().any():
+            raise ValueError(f"No row has a value of {', '.join(targets)}.")
         made = [self._forecast(table, name) for table, name in self._parts(self.tables_of(X))]
         return pd.concat(made, ignore_index=True)
 

@@ -48,14 +48,18 @@ def steps_from(first: Any, count: int, frequency: str) -> pd.Index:
 
 
 def grid_of(stamps: pd.Series, frequency: str) -> pd.Index:
-    """Returns regular stamps that cover sorted ones, with their most common phase."""
+    """Returns regular stamps that cover sorted ones, with their most common phase, else the mean one."""
     first, last = stamps.iloc[0], stamps.iloc[-1]
     offset: Any = None if frequency.replace(".", "", 1).isdigit() else pd.tseries.frequencies.to_offset(frequency)
     try:
         step: Any = float(frequency) if offset is None else pd.Timedelta(offset)
     except ValueError:  # months and the like have no fixed length
         return pd.date_range(offset.rollback(first.normalize()), offset.rollforward(last.normalize()), freq=offset)
-    phase = ((stamps - first) % step).mode().iloc[0]
+    phases = (stamps - first) % step
+    phase = phases.mode().iloc[0]
+    if (phases == phase).mean() < 0.5:
+        centre = step * (np.angle(np.exp(2j * np.pi * (phases / step).to_numpy()).mean()) / (2 * np.pi) % 1)
+        phase = phases.iloc[int((phases - centre).abs().argmin())]
     first = first + phase - (step if phase > step / 2 else 0 * step)
     return steps_from(first, max(round((last - first) / step), 0) + 1, frequency)
 

@@ -218,7 +218,7 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
     def _completed(self, X: pd.DataFrame) -> pd.DataFrame:
         """Fills missing values of rows with those of their nodes in the graph."""
         places = np.array([self.places_.get(name, -1) for name in X[self.node]], dtype=int)
-        absent = X.isna() | X.eq("")
+        absent = X.isna() | (X == "")
         empty = absent.drop(columns=self.node).all(axis=1)
         if (unknown := X[self.node][(places < 0) & empty]).size:
             message = f"The node {unknown.iloc[0]!r} is not in the graph, and no values of it are given."

@@ -19,6 +19,10 @@ MOST_SERIES = 20  # most series that seasons are looked for in, the longest ones
 MIN_CORRELATION = 0.2
 NEARLY = 0.9
 """Share of the strongest season's correlation at which a shorter season counts; the longer one is its multiple."""
+REGULAR, NEAR = 0.5, 0.1
+"""Share of equal distances from which stamps are regular; of others, how far the median may be from a round step."""
+SECONDS = (1, 5, 10, 15, 30, 60, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 604800)
+"""Round steps."""
 USUAL_SEASONS: dict[str, tuple[float, ...]] = {"day": (1.0, 7.0), "week": (7.0, 365.25), "year": (365.25,)}
 """Lengths of usual seasons in days, for steps shorter than a day, of a day, and longer."""
 
@@ -125,15 +129,17 @@ def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> st
 
 def _offset(stamps: pd.Series, apart: pd.Series) -> str:
     """Returns the pandas offset of the usual distance between stamps."""
-    days = pd.Timedelta(apart.median()) / pd.Timedelta(days=1)
+    median, usual = pd.Timedelta(apart.median()), pd.Timedelta(apart.mode().iloc[0])
     month_ends = float(stamps.dt.is_month_end.mean()) > 0.9
     for least, most, start, end in ((27.5, 31.5, "MS", "ME"), (89, 93, "QS", "QE"), (360, 370, "YS", "YE")):
-        if least <= days <= most:
+        if least <= median / pd.Timedelta(days=1) <= most:
             return end if month_ends else start
-    if days == 1 and float((stamps.dt.dayofweek >= 5).mean()) == 0 and len(stamps) > 14:
+    if float((apart == usual).mean()) < REGULAR:
+        nearest = pd.Timedelta(seconds=min(SECONDS, key=lambda one: abs(one - median.total_seconds())))
+        usual = nearest if abs(nearest - median) <= NEAR * median else median
+    if usual == pd.Timedelta(days=1) and float((stamps.dt.dayofweek >= 5).mean()) == 0 and len(stamps) > 14:
         return "B"
-    usual = apart.mode().iloc[0]
-    if days == 7:
+    if usual == pd.Timedelta(days=7):
         return f"W-{stamps.dt.day_name().mode().iloc[0][:3].upper()}"
     return str(pd.tseries.frequencies.to_offset(usual).freqstr)
 
