@@ -1,9 +1,12 @@
 """A team's conventions, and scripts written by them."""
 
+import subprocess
+import sys
+
 from palmette.engine.actor import TextFile
 from palmette.features.actors.code_template_generator.offline import write_template
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, Utilities
-from palmette.features.pyspark import format_source, write_script
+from palmette.features.pyspark import write_script
 from palmette.features.spec.view import View
 
 SPARK = Parameter(name="spark", annotation="SparkSession")
@@ -37,4 +40,11 @@ def script(
     """The formatted script; without a team configuration unless one is given."""
     config = config or Config(file=TextFile(path="view.yaml", text=""), class_name="", accessors={})
     source = write_script(view, template(view, config, conventions), config, utilities or Utilities())
-    return format_source(source, conventions.line_length)
+    width = ["--line-length", str(conventions.line_length), "--isolated", "-"]
+    tidied = _ruff("check", "--fix-only", "--quiet", "--select", "I,F401", *width, text=source)
+    return _ruff("format", "--quiet", *width, text=tidied)
+
+
+def _ruff(*arguments: str, text: str) -> str:
+    command = [sys.executable, "-P", "-m", "ruff", *arguments]  # -P: not a `ruff` in the current folder
+    return subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=True).stdout

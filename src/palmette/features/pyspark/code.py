@@ -1,11 +1,9 @@
-"""Fragments of Python source that know their operator precedence, and formatting by ruff."""
+"""Fragments of Python source that know their operator precedence."""
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -136,18 +134,3 @@ def docstring(text: str) -> str:
     """Escapes text for use between triple quotes."""
     escaped = text.replace("\\", "\\\\").replace('"""', "'''")
     return escaped + " " if escaped.endswith('"') else escaped
-
-
-def format_source(text: str, line_length: int = 100) -> str:
-    """Sorts imports and formats the source with ruff; raises ValueError if it is not valid Python."""
-    width = ["--line-length", str(line_length), "--isolated", "-"]
-    tidied = _ruff(["check", "--fix-only", "--quiet", "--select", "I,F401", *width], text)
-    return _ruff(["format", "--quiet", *width], tidied)
-
-
-def _ruff(arguments: list[str], text: str) -> str:
-    command = [sys.executable, "-P", "-m", "ruff", *arguments]  # -P: not a `ruff` in the current folder
-    done = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
-    if done.returncode != 0:
-        raise ValueError(f"ruff {arguments[0]} refused the source: {done.stderr.strip()[:500]}")
-    return done.stdout

@@ -14,7 +14,6 @@ from sqlglot import exp
 from palmette.features.oracle.casts import cast, in_range, java_double, to_single
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.typed import (
-    ANY,
     BY_SYNTAX,
     Build,
     EvaluationScope,
@@ -70,9 +69,6 @@ BY_SYNTAX |= {"struct": _struct, "arrays_zip": _arrays_zip}
 
 def map_of(element: SparkType) -> SparkType:
     return SparkType("map", element=element)
-
-
-_MAP = map_of(ANY)
 
 
 def from_pairs(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
