@@ -14,7 +14,8 @@ from palmette.features.checks.examples import examples, unlike
 from palmette.features.oracle import expected
 from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry
-from palmette.features.spec.resolve import load_run, load_view
+from palmette.features.spec.resolve import check_run, load_view
+from palmette.features.spec.run import Run
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -77,7 +78,7 @@ def test_absent_data_is_said_with_its_source(prepare: ModuleType, tmp_path: Path
 def test_specifications_resolve_on_the_real_data(example: Path, name: str) -> None:
     view = load_view(example / "specs" / f"{name}.yaml", example / "registry.yaml")
     assert not check_samples(read_located(example / "registry.yaml", Registry), example)
-    assert load_run(example / "runs" / f"{name}.yaml")
+    assert not check_run(read_located(example / "runs" / f"{name}.yaml", Run), example / "runs")
     for case in examples(view):
         assert not unlike(view, case, expected(view, case.frames, case.as_of)), case.name
 

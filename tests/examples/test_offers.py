@@ -14,7 +14,8 @@ from palmette.errors import MachineError
 from palmette.features.checks.examples import examples, unlike
 from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
-from palmette.features.spec.resolve import load_run, load_view
+from palmette.features.spec.resolve import check_run, load_view
+from palmette.features.spec.run import Run
 from palmette.sandbox import find_java, java_environment
 from palmette.sandbox.java import quick_options
 
@@ -45,7 +46,7 @@ def content(folder: Path) -> dict[str, list[dict[str, object]]]:
 def test_specifications_resolve(name: str) -> None:
     view = load_view(OFFERS / "specs" / f"{name}.yaml", OFFERS / "registry.yaml")
     assert view.name == name and view.features
-    assert load_run(OFFERS / "runs" / f"{name}.yaml")
+    assert not check_run(read_located(OFFERS / "runs" / f"{name}.yaml", Run), OFFERS / "runs")
 
 
 @pytest.mark.parametrize("name", SPECS)
@@ -104,7 +105,7 @@ def test_preparing_twice_keeps_what_runs_have_left(tmp_path: Path) -> None:
         first,
     ]
     assert git(tmp_path / "repository", "status", "--porcelain") == ""
-    assert load_run(tmp_path / "runs" / "user_offer_redemptions.yaml")
+    assert not check_run(read_located(tmp_path / "runs" / "user_offer_redemptions.yaml", Run), tmp_path / "runs")
 
 
 def test_the_repository_is_formatted_and_clean(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from palmette.errors import InputError
 from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
-from palmette.features.spec.resolve import load_run, resolve, resolve_located
+from palmette.features.spec.resolve import check_run, resolve, resolve_located
+from palmette.features.spec.run import Run
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT / "tests" / "features" / "spec" / "cases"
@@ -74,7 +75,9 @@ def registry_of(text: str, folder: Path) -> object:
 
 def run_of(text: str, folder: Path) -> object:
     (folder / "run.yaml").write_text(text, "utf-8", "surrogatepass")
-    return load_run(folder / "run.yaml")
+    if problems := check_run(read_located(folder / "run.yaml", Run), folder):
+        raise InputError(problems)
+    return None
 
 
 def spec_of(text: str, folder: Path) -> object:

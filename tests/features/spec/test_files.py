@@ -1,6 +1,7 @@
 """Run files, sample files and the published schemas."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import jsonschema
@@ -11,11 +12,11 @@ from click.testing import CliRunner
 
 from palmette._yaml import parse_yaml
 from palmette.cli.formats import schema
-from palmette.documents import parse_located
-from palmette.errors import InputError
+from palmette.documents import parse_located, read_located
+from palmette.errors import InputError, Mistake
 from palmette.features.samples import check_samples
 from palmette.features.spec.dfr import Registry
-from palmette.features.spec.resolve import load_run
+from palmette.features.spec.resolve import check_run
 from palmette.features.spec.run import FORMATS, Run, schema_of
 
 CASES = Path(__file__).with_name("cases")
@@ -35,6 +36,13 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / name).write_text((CASES / name).read_text("utf-8"), encoding="utf-8")
     (tmp_path / "README.md").write_text("# Conventions\n", encoding="utf-8")
     return tmp_path
+
+
+def mistakes(path: Path) -> Sequence[Mistake]:
+    try:
+        return check_run(read_located(path, Run), path.parent)
+    except InputError as error:
+        return error.problems
 
 
 @pytest.mark.parametrize(
@@ -62,9 +70,7 @@ def folder(tmp_path: Path) -> Path:
 def test_run_file_mistakes(was: str, now: str, code: str, nearest: str | None, folder: Path) -> None:
     assert was in RUN
     (folder / "run.yaml").write_text(RUN.replace(was, now), encoding="utf-8")
-    with pytest.raises(InputError) as raised:
-        load_run(folder / "run.yaml")
-    problem = next(problem for problem in raised.value.problems if problem.code == code)
+    problem = next(problem for problem in mistakes(folder / "run.yaml") if problem.code == code)
     assert problem.line
     assert problem.nearest == nearest
 
@@ -78,17 +84,12 @@ def test_partitions_end_at_midnight(folder: Path) -> None:
     (folder / "base.yaml").write_text(text, encoding="utf-8")
     for as_of, codes in (("2025-03-31T00:00:00Z", ["not-midnight"]), ("2025-03-31T00:00:00+02:00", [])):
         (folder / "run.yaml").write_text(RUN.replace("2025-03-31T00:00:00Z", as_of), encoding="utf-8")
-        try:
-            load_run(folder / "run.yaml")
-            found: list[str] = []
-        except InputError as error:
-            found = [problem.code for problem in error.problems]
-        assert found == codes
+        assert [problem.code for problem in mistakes(folder / "run.yaml")] == codes
 
 
 def test_run_file(folder: Path) -> None:
     (folder / "run.yaml").write_text(RUN, encoding="utf-8")
-    assert load_run(folder / "run.yaml").fsc == "base.yaml"
+    assert not mistakes(folder / "run.yaml")
 
 
 REGISTRY = """dfr: 1

@@ -107,7 +107,7 @@ _OPTIONAL = {"features", "tests", "sources", "forbidden", "description", "owner"
 Answers = Mapping[str, str | WordsReading]
 """Answers for features in words, by name: the words to read instead, or their interpretation."""
 
-__all__ = ["Answers", "check_run", "load_run", "load_view", "resolve", "resolve_located"]
+__all__ = ["Answers", "check_run", "load_view", "resolve", "resolve_located"]
 
 
 def resolve(spec: FeatureSpec, registry: Registry, *, answers: Answers | None = None) -> View:
@@ -168,19 +168,6 @@ def _problems_of_other_tables(dfr: Path, form: Sequence[Mistake]) -> list[Mistak
 
 def _line(problem: Mistake) -> int:
     return problem.line or 0
-
-
-def load_run(path: Path) -> Run:
-    """Reads a run file; its paths must exist and its interval must suit the specification that it names.
-
-    Raises:
-        InputError: with all errors in the run file. Errors in the specification are raised by `load_view`.
-    """
-    located = read_located(path, Run)
-    problems = check_run(located, path.resolve().parent)
-    if problems:
-        raise InputError(problems)
-    return located.value
 
 
 def check_run(run: Located[Run], folder: Path) -> list[Mistake]:
