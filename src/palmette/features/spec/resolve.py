@@ -25,7 +25,7 @@ from palmette.features.spec.view import Schema, View
 from palmette.features.spec.words import WordsContext, WordsQuestion, WordsReading, read_words
 
 M = TypeVar("M", bound=BaseModel)
-_PART = re.compile(r"(?P<key>\w+)(?:\[(?P<index>\d+)\])?")
+_ELEMENT = re.compile(r"^\w+\[(?P<index>\d+)\]")
 
 
 class Partial(NamedTuple, Generic[M]):
@@ -36,14 +36,13 @@ class Partial(NamedTuple, Generic[M]):
     """Top-level keys that were left out."""
     omitted: Mapping[str, frozenset[str]]
     """Names of the list elements that were left out, by list."""
-    kept: Mapping[str, list[int]]
-    """For each list, the index in the file of every element that was kept."""
+    places: Mapping[str, str]
+    """The place in the file of every list element, e.g. `features[2]` for `features[1]` if one is left out."""
 
     def locate(self, problems: Iterable[Mistake]) -> list[Mistake]:
         """Locates problems of the partial document in the file; drops those of keys that were left out."""
-        places = {key: dict(enumerate(indices)) for key, indices in self.kept.items()}
-        found = [each for each in problems if _part(each.field)[0] not in self.without]
-        return [dataclasses.replace(each, field=_moved(each.field, places)) for each in found]
+        found = [each for each in problems if _key(each.field) not in self.without]
+        return [dataclasses.replace(each, field=_moved(each.field, self.places)) for each in found]
 
 
 def without_broken(
@@ -63,42 +62,36 @@ def without_broken(
     broken: dict[str, set[int]] = {}
     without: set[str] = set()
     for problem in problems:
-        key, index, _ = _part(problem.field)
+        key, element = _key(problem.field), _ELEMENT.match(problem.field)
         meant = key if key in model.model_fields else problem.nearest
         if not key or (meant is not None and meant not in optional):
             return None
-        if index is None or not isinstance(parsed.value.get(key), list):
+        if element is None or not isinstance(parsed.value.get(key), list):
             without.add(key)
         else:
-            broken.setdefault(key, set()).add(index)
+            broken.setdefault(key, set()).add(int(element["index"]))
     document = {key: value for key, value in parsed.value.items() if key not in without}
-    kept = {key: [index for index in range(len(document[key])) if index not in broken[key]] for key in broken}
-    elements = {key: [document[key][index] for index in broken[key]] for key in broken}
-    omitted = {key: frozenset(str(one.get("name")) for one in elements[key] if isinstance(one, dict)) for key in broken}
-    document |= {key: [document[key][index] for index in kept[key]] for key in broken}
+    lists = {key: dict(enumerate(value)) for key, value in document.items() if isinstance(value, list)}
+    removed = {key: [lists[key].pop(index) for index in indices] for key, indices in broken.items() if key in lists}
     try:
-        value = model.model_validate(document)
+        value = model.model_validate(document | {key: [*elements.values()] for key, elements in lists.items()})
     except ValidationError:
         return None
-    places = {key: {index: place for place, index in enumerate(indices)} for key, indices in kept.items()}
-    lines = {_moved(field, places): line for field, line in parsed.lines.items()}
-    return Partial(Located(value, str(path), lines), frozenset(without), omitted, kept)
+    places = {f"{key}[{place}]": f"{key}[{index}]" for key in lists for place, index in enumerate(lists[key])}
+    moved = {index: place for place, index in places.items()}
+    lines = {_moved(field, moved): line for field, line in parsed.lines.items()}
+    omitted = {key: frozenset(str(one.get("name")) for one in removed[key] if isinstance(one, dict)) for key in removed}
+    return Partial(Located(value, str(path), lines), frozenset(without), omitted, places)
 
 
-def _part(field: str) -> tuple[str, int | None, str]:
-    """Splits a field into top-level key, list index and remainder."""
-    match = _PART.match(field)
-    if match is None:
-        return "", None, field
-    return match["key"], int(match["index"]) if match["index"] else None, field[match.end() :]
+def _key(field: str) -> str:
+    """The top-level key of a field."""
+    return re.split(r"\W", field, maxsplit=1)[0]
 
 
-def _moved(field: str, places: Mapping[str, Mapping[int, int]]) -> str:
-    """A field with its list index translated, by list; empty if the element was left out."""
-    key, index, rest = _part(field)
-    if index is None or key not in places:
-        return field
-    return f"{key}[{places[key][index]}]{rest}" if index in places[key] else ""
+def _moved(field: str, places: Mapping[str, str]) -> str:
+    """A field with its list element translated; without it if it was left out."""
+    return _ELEMENT.sub(lambda element: places.get(element[0], ""), field)
 
 
 _OPTIONAL = {"features", "tests", "sources", "forbidden", "description", "owner"}
