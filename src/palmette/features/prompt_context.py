@@ -145,8 +145,7 @@ def _table(table: Table, used: Collection[str] | None) -> str:
         *([f"available from `{table.available_time}`"] if table.available_time else []),
         *(f"partitioned by `{one.column}`{f', the UTC day of {one.of}' if one.of else ''}" for one in table.partitions),
     ]
-    needed = {*table.keys, table.event_time, table.available_time, table.valid_from, table.valid_to}
-    needed |= {one.column for one in table.partitions}
+    needed = {*table.keys, *table.times, *(one.column for one in table.partitions)}
     full = [c for c in table.columns if used is None or c.name in needed or f"{table.name}.{c.name}" in used]
     rest = [f"{column.name} {column.type}" for column in table.columns if column not in full]
     about = f": {table.description}" if table.description else ""

@@ -20,7 +20,7 @@ from palmette.features.pyspark.layout import FeatureGroup
 from palmette.features.pyspark.output import needs_presence, presence_column
 from palmette.features.pyspark.scope import ScriptScope, free_name, identifier
 from palmette.features.pyspark.sources import SourceTransforms
-from palmette.features.pyspark.states import current_name, join_keys, recency, registered_schema, selected
+from palmette.features.pyspark.states import current_name, join_keys, recency, selected
 from palmette.features.pyspark.times import in_window, is_dated, pruning, visible, window_name
 from palmette.features.spec import Aggregate, Expression, Lookup, Table, ViewFeature, Window
 
@@ -305,7 +305,7 @@ def _body(
             "distinct()",
             f'join({rows}{events}, on={join_keys(list(on))}, how="inner")',
         ]
-    known = [] if timeless else visible(table, registered_schema(table), scope.cutoff, scope.view.zone)
+    known = [] if timeless else visible(table, table.column_types, scope.cutoff, scope.view.zone)
     condition = conjunction(known)
     calls += [] if condition is None else [f"where({condition.text})"]
     source = {key: key if row_keys else there for key, there in on.items()}

@@ -109,8 +109,7 @@ def needed_columns(view: View, table: Table) -> list[str]:
     parts += [view.spine] if view.spine is not None else []
     words = (word for part in parts for word in re.findall(r"\w+", part.model_dump_json()))
     mentioned = {word.lower() for word in (*view.grain, *words)}
-    times = {table.event_time, table.available_time, table.valid_from, table.valid_to}
-    fixed = {*table.keys, *(name for name in times if name), *(item.column for item in table.partitions if item.of)}
+    fixed = {*table.keys, *table.times, *(item.column for item in table.partitions if item.of)}
     return [column.name for column in table.columns if column.name in fixed or column.name.lower() in mentioned]
 
 

@@ -102,8 +102,7 @@ def write_spine(scope: ScriptScope) -> str:
     view, spine = scope.view, scope.view.spine
     assert spine is not None
     table = view.tables[spine.table]
-    schema: Schema = {column.name: column.type.parsed for column in table.columns}
-    rows = identifier(table.name)
+    schema, rows = table.column_types, identifier(table.name)
     calls = [] if spine.where is None else [f"where({scope.sql(spine.where, schema).as_column.text})"]
     casts = {name: f"F.col({quoted(name)}).cast({quoted(str(kind))})" for name, kind in view.grain.items()}
     columns = [quoted(name) if schema[name] == kind else f"{casts[name]}.alias({quoted(name)})"

@@ -24,10 +24,6 @@ class JoinCode(NamedTuple):
     table: str
 
 
-def registered_schema(table: Table) -> Schema:
-    return {column.name: column.type.parsed for column in table.columns}
-
-
 def selected(items: dict[str, str]) -> list[str]:
     """Arguments of a select: new name to column."""
     return [quoted(old) if new == old else f"F.col({quoted(old)}).alias({quoted(new)})" for new, old in items.items()]
@@ -71,7 +67,7 @@ def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, *, ow
     `own` states whether it is the table that the rows come from.
     """
     table = scope.view.tables[member.table]
-    schema, on = registered_schema(table), pairs(member.on)
+    schema, on = table.column_types, pairs(member.on)
     parameter = identifier("all_" * own + table.name)
     times = [name for name in (table.event_time, table.available_time) if name]
     known = [timestamp(name, schema, table, scope.view.zone) for name in times]
@@ -110,7 +106,7 @@ def current_function(scope: ScriptScope, table: Table) -> str:
     if name not in scope.names.taken:
         scope.names.taken.add(name)
         parameter = identifier(table.name)
-        statements, calls = current_state(scope, table, registered_schema(table), parameter)
+        statements, calls = current_state(scope, table, table.column_types, parameter)
         doc = f"The state of each {', '.join(table.keys)} that was known at the cut-off."
         body = [*statements, f"return {chain(parameter, calls)}"]
         scope.write(name, [parameter], doc, body, ["as_of: datetime"])
@@ -181,7 +177,7 @@ def states_function(scope: ScriptScope, table: Table, on: dict[str, str], taken:
 
 def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
     """Statements and calls that add the period in which each state was the latest known of its key."""
-    schema = registered_schema(table)
+    schema = table.column_types
     known_from, known_until = f"{table.name}_known_from", f"{table.name}_known_until"
     start = timestamp(event_column(table) or table.available_time or "", schema, table, zone)
     begins, needed = start.text, [start]

@@ -204,12 +204,7 @@ def depends_on_zone(view: View, code: str) -> bool:
     kinds = {
         f"{table.name}.{column.name}": str(column.type) for table in view.tables.values() for column in table.columns
     }
-    times = [
-        f"{table.name}.{name}"
-        for table in view.tables.values()
-        for name in (table.event_time, table.available_time, table.valid_from, table.valid_to)
-        if name
-    ]
+    times = [f"{table.name}.{name}" for table in view.tables.values() for name in table.times]
     text = {feature.name for feature in view.features if str(feature.dtype) == "string"}
     used = {column for columns in view.lineage.values() for column in columns}
     local = {name.partition(".")[2] for name in used if kinds.get(name) == "timestamp_ntz"}
