@@ -13,7 +13,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame
-from palmette.features.oracle.casts import cast, stored, to_single
+from palmette.features.oracle.casts import cast, stored
 from palmette.features.oracle.clock import MICROSECOND, day_of, window_start
 from palmette.features.oracle.compare import ExpectedFrame, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail
@@ -199,7 +199,7 @@ class Reference:
         default = default_of(feature, self.zone)
 
         def value(row: Row, cutoff: datetime | None) -> Any:
-            found = finished(compute(row, cutoff), kind, feature.dtype, self.zone)
+            found = cast(compute(row, cutoff), kind, feature.dtype, self.zone)
             return default if found is None else found
 
         return value
@@ -325,18 +325,12 @@ def longest(view: View, source: ViewSource) -> Window | None:
     return Window.ALL if Window.ALL in windows else max(windows, key=lambda window: window.timedelta)
 
 
-def finished(value: Any, kind: SparkType, dtype: SparkType, zone: ZoneInfo) -> Any:
-    """Casts a computed value to the feature's type; elapsed days are rounded down for integer types."""
-    found = cast(value, kind, dtype, zone)
-    return to_single(found) if dtype.name == "float" and found is not None else found
-
-
 def default_of(feature: ViewFeature, zone: ZoneInfo) -> Any:
     """The default, converted to the feature's type."""
     value, kind = feature.default, feature.dtype
     if isinstance(value, tuple):
         assert kind.element is not None
-        return [finished(item, c.DOUBLE, kind.element, zone) for item in value]
+        return [cast(item, c.DOUBLE, kind.element, zone) for item in value]
     if isinstance(value, bool | int | float | str):
-        return finished(value, literal(value).kind, kind, zone)
+        return cast(value, literal(value).kind, kind, zone)
     return value
