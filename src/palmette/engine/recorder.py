@@ -7,10 +7,10 @@ that a resume finds shows that a process died during a call.
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -31,7 +31,7 @@ class Recorder:
     """The state, budget and journal of a running run."""
 
     def __init__(self, journal: Journal, observers: Sequence[Observer], budget: RunBudget) -> None:
-        self._journal = journal
+        self.journal = journal
         self._observers = observers
         self._guard = threading.RLock()
         self.budget = budget
@@ -43,16 +43,12 @@ class Recorder:
     @property
     def state(self) -> RunState:
         """The current state."""
-        return self._journal.state
-
-    def answer(self, request: str) -> str | None:
-        """Digest of the answer to a paid call, by the request's digest; None if unanswered."""
-        return self._journal.answer(request)
+        return self.journal.state
 
     def record(self, *events: e.Event) -> None:
         """Writes events, all or none."""
         with self._guard:
-            for entry in self._journal.append(*events):
+            for entry in self.journal.append(*events):
                 for observer in self._observers:
                     observer.event(entry)
 
@@ -99,16 +95,6 @@ class Recorder:
         for observer in self._observers:
             observer.progress(actor, message)
 
-    def close(self) -> None:
-        self._journal.close()
-
-
-class _Payer(NamedTuple):
-    """The actor that a call is made for."""
-
-    actor: str
-    item: int | None  # element of a fan-out
-
 
 class PaidCallCache:
     """Makes the paid calls of a running run. Thread-safe.
@@ -128,21 +114,21 @@ class PaidCallCache:
         """Journals calls during which an earlier process died. Only the process that holds the run may call it."""
         for mark in sorted(self.store.objects.glob(f".*{_MARK}")):
             key, asked = mark.name.removeprefix(".").removesuffix(_MARK), mark.read_text(encoding="utf-8")
-            if asked and self.recorder.answer(key) is None:  # an incomplete marker: the call had not started
+            if asked and self.recorder.journal.answer(key) is None:  # an incomplete marker: the call had not started
                 self.recorder.record(e.CallFailed(**json.loads(asked), request=key, code=e.LOST, seconds=0.0))
             mark.unlink()
 
     def payer(self, actor: str, item: int | None = None) -> Pay:
-        """The `pay` of an actor, of the `planner`, or, for an empty name, of the environment while it opens."""
-        return partial(self._pay, _Payer(actor, item))
+        """The `pay` of an actor (or element of its fan-out), `planner`, or, for "", of the environment as it opens."""
+        return partial(self._pay, {"actor": actor, "item": item})
 
     def _pay(
-        self, payer: _Payer, request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = ""
+        self, payer: Mapping[str, Any], request: JsonValue, estimate: Spend, make: Callable[[], Paid], role: str = ""
     ) -> JsonValue:
         key = self.store.put(request)
         while True:
             with self._guard:
-                known = self.recorder.answer(key)
+                known = self.recorder.journal.answer(key)
                 if known is not None:
                     return self.store.get(known)
                 other = self._in_flight.get(key)
@@ -152,18 +138,18 @@ class PaidCallCache:
                     break
             other.exception()  # waits; if that call failed, this one is made
         try:
-            return self._make(payer, role, key, make)
+            return self._make({**payer, "role": role}, key, make)
         finally:
             with self._guard:
                 del self._reserved[key]
                 self._in_flight.pop(key).set_result(None)
 
-    def _make(self, payer: _Payer, role: str, key: str, make: Callable[[], Paid]) -> JsonValue:
+    def _make(self, asked: Mapping[str, Any], key: str, make: Callable[[], Paid]) -> JsonValue:
         require_room(self.store.folder)
         mark = self.store.objects / f".{key}{_MARK}"
         with disk_errors(self.store.folder):
-            mark.write_text(json.dumps({**payer._asdict(), "role": role}), encoding="utf-8")
-        begun, about = time.monotonic(), {**payer._asdict(), "role": role, "request": key}
+            mark.write_text(json.dumps(asked), encoding="utf-8")
+        begun, about = time.monotonic(), {**asked, "request": key}
         try:
             paid = make()
         except PalmetteError as error:

@@ -80,12 +80,12 @@ class RunSession:
             if setup:
                 setup.close()
             if self._paid_calls:
-                self._paid_calls.recorder.close()
+                self._paid_calls.recorder.journal.close()
 
     @contextmanager
     def calls(self, budget: RunBudget) -> Iterator[Pay]:
         """A `Pay` for calls outside a topology, which the folder remembers."""
-        with closing(self._hold(budget).recorder):
+        with closing(self._hold(budget).recorder.journal):
             yield self._payer(budget)
             self._record_end("finished")
 
