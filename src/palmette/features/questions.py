@@ -34,13 +34,14 @@ def answered(run_file: Path, human: Human, model: str | None = None) -> dict[str
         except InputError as error:
             if not only_questions(error):
                 raise
-            if _reads_words(run_file, model):
+            run = read_document(run_file, Run)
+            if run.models.get(WORDS, model or run.model) != BUILT_IN:
                 return answers
             question = error.problems[0]
             answer = human.ask(str(question.message))
             if not answer:
                 raise
-            fsc = Path(os.path.normpath(run_file.parent / read_document(run_file, Run).fsc))
+            fsc = Path(os.path.normpath(run_file.parent / run.fsc))
             feature = feature_of(read_document(fsc, FeatureSpec), question)
             assert feature is not None, question.field
             answers[feature.name] = answer
@@ -96,8 +97,3 @@ def _readings(
 def only_questions(error: InputError) -> bool:
     """Whether all problems are questions about features in words."""
     return all(problem.code in QUESTIONS for problem in error.problems)
-
-
-def _reads_words(run_file: Path, model: str | None) -> bool:
-    run = read_document(run_file, Run)
-    return run.models.get(WORDS, model or run.model) != BUILT_IN
