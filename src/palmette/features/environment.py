@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -68,22 +67,16 @@ def open_features(
     )
 
 
-class _OpenedRun(NamedTuple):
-    inputs: RunInputs
-    models: Models | None
-    """Set if models had to be opened to read the inputs."""
-
-
 def _open_run(
     run_file: Path, arguments: dict[str, JsonValue], folder: Path, payer: Callable[[RunBudget], Pay], human: Human
-) -> _OpenedRun:
-    """Reads the run file, with overriding arguments. A model reads the words that the rules cannot."""
+) -> tuple[RunInputs, Models | None]:
+    """Reads the run file, with overriding arguments. A model, then opened, reads the words that the rules cannot."""
     given = arguments.get("answers") or {}
     assert isinstance(given, dict)
     answers = {name: str(text) for name, text in given.items()}
     try:
         inputs = read_inputs(run_file, answers)
-        return _OpenedRun(inputs._replace(run=_changed(inputs.run, arguments)), None)
+        return inputs._replace(run=_changed(inputs.run, arguments)), None
     except InputError as error:
         if not only_questions(error):
             raise
@@ -93,7 +86,7 @@ def _open_run(
         if model is None:
             raise
         inputs = read_inputs(run_file, understood(run_file, answers, error, model, human, payer(_budget(run))))
-        return _OpenedRun(inputs._replace(run=_changed(inputs.run, arguments)), models)
+        return inputs._replace(run=_changed(inputs.run, arguments)), models
 
 
 def _changed(run: Run, arguments: dict[str, JsonValue]) -> Run:

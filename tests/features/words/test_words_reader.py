@@ -282,7 +282,7 @@ class Opening:
 
     def inputs(self, run_file: Path, **arguments: Any) -> RunInputs:
         human = environment.human_of("none", run_file.parent)
-        return environment._open_run(run_file, arguments, run_file.parent, self.payer, human).inputs
+        return environment._open_run(run_file, arguments, run_file.parent, self.payer, human)[0]
 
 
 def test_the_environment_reads_words_as_it_opens_and_pays_once(run_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
