@@ -150,15 +150,10 @@ def _paths(run: Run, folder: Path, report: Reporter) -> None:
     inside = {"repository.readme": run.repository.readme} if "readme" in run.repository.model_fields_set else {}
     inside |= {f"repository.utilities[{i}]": text for i, text in enumerate(run.repository.utilities)}
     for field, text in inside.items():
-        if not _resolve_links(repository / text).is_relative_to(_resolve_links(repository)):
+        if not Path(os.path.realpath(repository / text)).is_relative_to(os.path.realpath(repository)):
             report("outside-repository", field, text)
         elif not (repository / text).exists():
             _require_path(field, repository / text, "file", report)
-
-
-def _resolve_links(path: Path) -> Path:
-    """Resolves symbolic links; does not raise on circular ones."""
-    return Path(os.path.realpath(path))
 
 
 def _require_path(field: str, path: Path, kind: str, report: Reporter) -> None:
