@@ -217,21 +217,15 @@ class Checkout:
         """Whether a dotted name is a module of the repository, or is defined by one."""
         module, _, attribute = dotted.rpartition(".")
         for candidate in self.modules:
-            if candidate.name == dotted:
+            bound = (name for node in candidate.tree.body for name in bound_names(node))
+            if candidate.name == module and attribute in (*candidate.imports, *bound):
                 return True
-            if candidate.name == module and attribute in defined_names(candidate):
-                return True
-        return any(candidate.name.startswith(dotted + ".") for candidate in self.modules)
+        return any(f"{candidate.name}.".startswith(f"{dotted}.") for candidate in self.modules)
 
     @cached_property
     def packages(self) -> frozenset[str]:
         """Top-level names of the repository's modules."""
         return frozenset(module.name.split(".")[0] for module in self.modules)
-
-
-def defined_names(module: Module) -> frozenset[str]:
-    """Names that a module binds at its top level: definitions, assignments and imports."""
-    return frozenset([*module.imports, *(name for node in module.tree.body for name in bound_names(node))])
 
 
 def bound_names(node: ast.stmt) -> list[str]:
