@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from palmette.features.spec.view import View
-from palmette.sandbox.import_policy import dotted
+from palmette.sandbox.import_policy import dotted, imported
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SQL_METHODS = frozenset({"expr", "selectExpr", "filter", "where", "sql"})
@@ -77,16 +77,10 @@ class ScriptTree:
     @cached_property
     def spark_names(self) -> tuple[set[str], set[str]]:
         """Local names of the module pyspark.sql.functions, and of functions imported from it."""
-        modules, names = {"pyspark.sql.functions"}, set[str]()
-        for node in self.nodes:
-            for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
-                home = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-                imported = f"{home}{alias.name}".replace(".connect.", ".")
-                if imported == "pyspark.sql.functions" and (home or alias.asname):
-                    modules.add(alias.asname or alias.name)
-                elif imported.startswith("pyspark.sql.functions."):
-                    names.add(alias.asname or alias.name)
-        return modules, names
+        bound = {local: dotted.replace(".connect.", ".") for local, dotted in imported(self.tree).items()}
+        modules = {local for local, dotted in bound.items() if dotted == "pyspark.sql.functions"}
+        names = {local for local, dotted in bound.items() if dotted.startswith("pyspark.sql.functions.")}
+        return {*modules, "pyspark.sql.functions"}, names
 
     @cached_property
     def _assigned(self) -> dict[tuple[int, str], list[tuple[int, ast.expr]]]:

@@ -100,13 +100,13 @@ class CodePolicy:
             yield PolicyFinding(1, f"its encoding ({coding}) makes another program of it than the one that is read")
 
     def _findings(self, tree: ast.Module, rows_alone: bool) -> Iterator[PolicyFinding]:
-        imported = _imported(tree)
+        bound = imported(tree)
         unread = {id(node) for parent in ast.walk(tree) for node in _no_beginnings(parent)}
         calls = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         texts = _texts(tree)
         for node in ast.walk(tree):
             line = getattr(node, "lineno", 1)
-            whats = [*self._modules(node, imported), *self._members(node, imported)]
+            whats = [*self._modules(node, bound), *self._members(node, bound)]
             whats += [what for rule in self.rules for what in rule(node)]
             whats += [*self._sinks(node, texts), *_unread(node, calls)]
             if not rows_alone and id(node) not in unread:
@@ -115,7 +115,7 @@ class CodePolicy:
                 whats.append(f"what works on rows alone has no use for {source!r}")
             yield from (PolicyFinding(line, what) for what in whats)
 
-    def _modules(self, node: ast.AST, imported: Mapping[str, str]) -> Iterator[str]:
+    def _modules(self, node: ast.AST, bound: Mapping[str, str]) -> Iterator[str]:
         """Modules, and parts of modules, that are not on the list."""
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -126,7 +126,7 @@ class CodePolicy:
             names = [f"{RELATIVE}.{node.module or ''}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
             first, _, rest = dotted(node).partition(".")
-            names = [f"{imported[first]}.{rest}"] if first in imported else []
+            names = [f"{bound[first]}.{rest}"] if first in bound else []
         yield from (f"{name!r} is not among what it may use" for name in names if not self._permits(name))
 
     def _permits(self, name: str) -> bool:
@@ -157,7 +157,7 @@ class CodePolicy:
         inside = any(text.startswith(f"{place.rstrip('/')}/") for place in self.places) and ".." not in text
         return text in self.places or inside or f'"{text}"' in self.spec or f"'{text}'" in self.spec
 
-    def _members(self, node: ast.AST, imported: Mapping[str, str]) -> Iterator[str]:
+    def _members(self, node: ast.AST, bound: Mapping[str, str]) -> Iterator[str]:
         """Names and members that hide what the code does, or change what does not belong to it."""
         names: list[str] = []
         match node:
@@ -174,7 +174,7 @@ class CodePolicy:
         yield from (f"the member {name!r} leads outside" for name in closed)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del):
             first = dotted(node).partition(".")[0]
-            if first in imported:
+            if first in bound:
                 yield f"it changes {dotted(node)!r}, which is not its own"
         if isinstance(node, ast.Call) and _name(node.func) == "open" and not _only_reads(node):
             yield "it opens a file to write"
@@ -199,15 +199,19 @@ def _no_beginnings(parent: ast.AST) -> list[ast.expr]:
             return []
 
 
-def _imported(tree: ast.Module) -> dict[str, str]:
-    """Modules and members by their local names."""
+def _absolute(node: ast.ImportFrom) -> str | None:
+    return None if node.level else node.module
+
+
+def imported(tree: ast.AST, home: Callable[[ast.ImportFrom], str | None] = _absolute) -> dict[str, str]:
+    """Modules and members by their local names, without those of which `home` gives no module."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             bound = [(one.asname, one.name) if one.asname else (one.name.split(".")[0],) * 2 for one in node.names]
             found |= dict(bound)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            found |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and (module := home(node)) is not None:
+            found |= {one.asname or one.name: f"{module}.{one.name}" for one in node.names}
     return found
 
 

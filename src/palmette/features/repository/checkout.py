@@ -14,6 +14,7 @@ from typing import Any
 
 from palmette.features.artefacts import Parameter
 from palmette.features.signature import parameters_of, source_of
+from palmette.sandbox.import_policy import imported
 
 _SKIPPED = {"node_modules", "build", "dist", "venv", "env", "site-packages", "__pycache__"}
 _LARGEST = 400_000
@@ -96,17 +97,7 @@ class Module:
     @cached_property
     def imports(self) -> dict[str, str]:
         """Local names and the dotted names that they refer to; relative imports become absolute."""
-        found: dict[str, str] = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                found |= {
-                    alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]
-                    for alias in node.names
-                }
-            elif isinstance(node, ast.ImportFrom):
-                base = self._absolute(node)
-                found |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
-        return found
+        return imported(self.tree, self._absolute)
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
