@@ -156,24 +156,13 @@ def parse(text: str, view: View, entry: str) -> ScriptTree:
 
 
 def spliced(text: str, node: ast.expr, after: str) -> str:
-    """Replaces a node's source by `after`."""
-    head, _, tail = _parts(text, node)
-    return f"{head}{after}{tail}"
-
-
-def source_of(text: str, node: ast.expr) -> str:
-    """A node's source."""
-    return _parts(text, node)[1]
-
-
-def _parts(text: str, node: ast.expr) -> tuple[str, str, str]:
-    """The text before a node, its source, and the text after it; columns count UTF-8 bytes, as in the parser."""
+    """Replaces a node's source by `after`; columns count UTF-8 bytes, as in the parser."""
     assert node.end_lineno is not None and node.end_col_offset is not None
     whole = text.encode()
     lines = whole.splitlines(keepends=True)
     start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
     end = sum(map(len, lines[: node.end_lineno - 1])) + node.end_col_offset
-    return whole[:start].decode(), whole[start:end].decode(), whole[end:].decode()
+    return f"{whole[:start].decode()}{after}{whole[end:].decode()}"
 
 
 def with_query(script: str, query: str) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from palmette.features.mutation.operators import OPERATORS
-from palmette.features.script_tree import ScriptTree, called, source_of, spliced
+from palmette.features.script_tree import ScriptTree, called, spliced
 
 _NEUTRAL_CALLS = ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
 
@@ -75,7 +75,7 @@ def _is_excluded(source: ScriptTree, node: ast.expr) -> bool:
 
 
 def _mutant(source: ScriptTree, node: ast.expr, operator: str, after: str) -> Mutant:
-    before = source_of(source.text, node)
+    before = ast.get_source_segment(source.text, node) or ""
     replacement = f"({after})" if isinstance(node, ast.BinOp | ast.Compare | ast.UnaryOp) else after
     pairs = zip(before.splitlines(), after.splitlines(), strict=False)
     lines = [(number, *pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1]]
