@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from palmette.features.spec.view import View
-from palmette.sandbox.import_policy import dotted, imported
+from palmette.sandbox.import_policy import dotted, imported, last_name
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 SQL_METHODS = frozenset({"expr", "selectExpr", "filter", "where", "sql"})
@@ -184,11 +184,7 @@ def literal(query: str) -> str:
 
 def called(node: ast.AST) -> str:
     """The last name of a call's function: `collect` for `df.select(x).collect()`; empty for other nodes."""
-    if not isinstance(node, ast.Call):
-        return ""
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr
-    return node.func.id if isinstance(node.func, ast.Name) else ""
+    return last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
 def is_spark_function(source: ScriptTree, node: ast.Call) -> bool:

@@ -176,7 +176,7 @@ class CodePolicy:
             first = dotted(node).partition(".")[0]
             if first in bound:
                 yield f"it changes {dotted(node)!r}, which is not its own"
-        if isinstance(node, ast.Call) and _name(node.func) == "open" and not _only_reads(node):
+        if isinstance(node, ast.Call) and last_name(node.func) == "open" and not _only_reads(node):
             yield "it opens a file to write"
 
     def _source(self, node: ast.AST) -> str:
@@ -224,7 +224,7 @@ def _texts(tree: ast.Module) -> dict[str, str]:
 
 def _unread(node: ast.AST, calls: Collection[int]) -> Iterator[str]:
     """Calls or code in disguise: functions used without a call, and quoted annotations."""
-    if isinstance(node, ast.Name | ast.Attribute) and _name(node) == "open" and id(node) not in calls:
+    if isinstance(node, ast.Name | ast.Attribute) and last_name(node) == "open" and id(node) not in calls:
         yield "'open' under another name"
     annotation = getattr(node, "annotation", None) or getattr(node, "returns", None)
     for part in ast.walk(annotation) if annotation else ():
@@ -255,5 +255,6 @@ def first_text(node: ast.expr | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def _name(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """The name of an attribute, or of a variable; empty for other expressions."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
