@@ -7,13 +7,15 @@ optional input when an actor or `given` produces an artefact of its name: it is 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue
 
 from palmette.engine.actor import Actor
 from palmette.engine.state import RunState
 from palmette.engine.topology import Topology
+
+T = TypeVar("T")
 
 
 class Wiring:
@@ -112,15 +114,15 @@ class Wiring:
         return tuple(order)
 
 
-def closure(start: Iterable[str], following: Callable[[str], Iterable[str]]) -> set[str]:
+def closure(start: Iterable[T], following: Callable[[T], Iterable[T]]) -> set[T]:
     """Everything reachable from `start`, `start` included."""
-    found: set[str] = set()
+    found: set[T] = set()
     waiting = list(start)
     while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(following(name))
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting.extend(following(one))
     return found
 
 

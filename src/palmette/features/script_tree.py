@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
+from palmette.engine.wiring import closure
 from palmette.features.spec.view import View
 from palmette.sandbox.import_policy import dotted, imported, last_name
 
@@ -40,19 +41,9 @@ class ScriptTree:
     @cached_property
     def transforms(self) -> tuple[ast.AST, ...]:
         """The entry function and all functions of the module that it calls, directly or indirectly."""
-        reached: list[str] = []
-        waiting = [self.entry]
-        while waiting:
-            name = waiting.pop()
-            if name in reached or name not in self.functions:
-                continue
-            reached.append(name)
-            waiting += [
-                node.id if isinstance(node, ast.Name) else node.attr
-                for node in ast.walk(self.functions[name])
-                if isinstance(node, ast.Name | ast.Attribute)
-            ]
-        return tuple(self.functions[name] for name in reached)
+        named = {name: set(map(last_name, ast.walk(function))) for name, function in self.functions.items()}
+        reached = closure([self.entry], lambda name: named.get(name, ()))
+        return tuple(function for name, function in self.functions.items() if name in reached)
 
     @cached_property
     def transform_nodes(self) -> tuple[ast.AST, ...]:

@@ -255,6 +255,6 @@ def first_text(node: ast.expr | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def last_name(node: ast.expr) -> str:
+def last_name(node: ast.AST) -> str:
     """The name of an attribute, or of a variable; empty for other expressions."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
+from palmette.engine.wiring import closure
 from palmette.features.artefacts import FeatureFunctions
 from palmette.features.repository.checkout import (
     Checkout,
@@ -138,28 +139,22 @@ class _Source:
         body = self.module.tree.body
         top = next(node for node in body if node is self.builder.owner or node is self.builder.node)
         defined = {name: node for node in body for name in bound_names(node)}
-        needed: set[int] = {id(top)}
-        waiting: list[ast.AST] = [
-            node for node in body if isinstance(node, ast.If | ast.Expr | ast.Try | ast.With) and node is not body[0]
-        ]
-        waiting += [node for node in body if isinstance(node, ast.FunctionDef) and self._stands_alone(node)]
+        run = (node for node in body if isinstance(node, ast.If | ast.Expr | ast.Try | ast.With))
+        start: list[ast.AST] = [node for node in run if node is not body[0]]
+        start += [node for node in body if isinstance(node, ast.FunctionDef) and self._stands_alone(node)]
         own = (self.names.view, *self.names.keys)
         assigned = [(node, [*ast.walk(node.value)]) for node in body if isinstance(node, ast.Assign)]
-        waiting += [node for node, values in assigned if any(getattr(one, "value", None) in own for one in values)]
-        waiting += [self.builder.node.args, *self.builder.node.decorator_list]
+        start += [node for node, values in assigned if any(getattr(one, "value", None) in own for one in values)]
+        start += [self.builder.node.args, *self.builder.node.decorator_list]
         if isinstance(top, ast.ClassDef):
-            waiting += [*(node for node in top.body if node is not self.builder.node), *top.bases, *top.decorator_list]
-        seen: set[int] = set()
-        while waiting:
-            node = waiting.pop()
-            if id(node) in seen:
-                continue
-            seen.add(id(node))
-            needed.add(id(node))
+            start += [*(node for node in top.body if node is not self.builder.node), *top.bases, *top.decorator_list]
+
+        def uses(node: ast.AST) -> list[ast.AST]:
             names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
-            waiting += [defined[name] for name in names & set(defined) if defined[name] is not top]
-        imports = (ast.Import, ast.ImportFrom)
-        return tuple(node for node in body if isinstance(node, imports) or id(node) in needed)
+            return [defined[name] for name in names & set(defined) if defined[name] is not top]
+
+        needed = closure(start, uses) | {top}
+        return tuple(node for node in body if isinstance(node, ast.Import | ast.ImportFrom) or node in needed)
 
     def _stands_alone(self, node: ast.FunctionDef) -> bool:
         """Whether a function is for external callers: nothing else in the module uses it."""
