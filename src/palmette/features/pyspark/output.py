@@ -190,11 +190,8 @@ def derive_levels(view: View) -> list[list[ViewFeature]]:
     """Derived features in rounds, such that each round uses only features of earlier rounds."""
     levels: dict[str, int] = {}
     for name in view.derivation_order:
-        feature = view.feature(name)
-        if feature.derive is None:
-            levels[name] = 0
-        else:
-            mentioned = set(re.findall(r"\w+", feature.derive))
-            levels[name] = 1 + max((levels[other] for other in levels if other in mentioned), default=0)
+        derive = view.feature(name).derive
+        mentioned = levels.keys() & re.findall(r"\w+", derive or "")
+        levels[name] = 0 if derive is None else 1 + max((levels[other] for other in mentioned), default=0)
     rounds = range(1, max(levels.values(), default=0) + 1)
     return [[view.feature(name) for name, level in levels.items() if level == number] for number in rounds]
