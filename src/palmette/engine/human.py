@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from pydantic import JsonValue
 
 from palmette.documents import write_text
-from palmette.engine.events import Entry, HumanAnswered, HumanAsked
+from palmette.engine.events import HumanAnswered, HumanAsked
 from palmette.engine.journal import read_journal
 from palmette.errors import RunError
 
@@ -56,29 +56,25 @@ class PendingQuestion(NamedTuple):
     """A question of a run that nobody has answered yet."""
 
     id: str  # of the question and of how often it was answered before, so the same after a resume
-    asked: Entry
-
-    @property
-    def event(self) -> HumanAsked:
-        assert isinstance(self.asked.event, HumanAsked)
-        return self.asked.event
+    at: float
+    event: HumanAsked
 
 
 def open_questions(folder: Path) -> list[PendingQuestion]:
     """The questions of a run that wait for an answer, oldest first; also while nobody works on it."""
     answered: dict[str, int] = {}
-    waiting: dict[str, Entry] = {}
+    waiting: dict[str, tuple[float, HumanAsked]] = {}
     for entry in read_journal(folder, "human_asked", "human_answered", "run_ended"):
         match entry.event:
-            case HumanAsked(question=question):
-                waiting[question] = entry
+            case HumanAsked(question=question) as asked:
+                waiting[question] = entry.at, asked
             case HumanAnswered(question=question):
                 answered[question] = answered.get(question, 0) + 1
                 waiting.pop(question, None)
             case _:
                 waiting.clear()
     ids = {text: f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-{answered.get(text, 0)}" for text in waiting}
-    return [PendingQuestion(ids[text], entry) for text, entry in waiting.items()]
+    return [PendingQuestion(ids[text], *asked) for text, asked in waiting.items()]
 
 
 def answer_question(folder: Path, id: str, answer: str) -> None:

@@ -122,7 +122,7 @@ def stamp_of(folder: Path) -> tuple[int, ...]:
 def questions(folder: Path) -> list[dict[str, Any]]:
     """The open questions of a run."""
     return [
-        {"id": one.id, "at": one.asked.at, "question": one.event.question, "by": one.event.by, "actor": one.event.actor}
+        {"id": one.id, "at": one.at, "question": one.event.question, "by": one.event.by, "actor": one.event.actor}
         for one in open_questions(folder)
     ]
 
