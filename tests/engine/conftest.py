@@ -3,7 +3,7 @@
 import pytest
 
 from palmette.engine import journal
-from palmette.engine.artefacts import os as artefacts_os
+from palmette.engine.storage import os as storage_os
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -11,4 +11,4 @@ def without_sync() -> None:
     """Nothing is synced to the disk: that only matters when the power fails, which no test does."""
     patch = pytest.MonkeyPatch()
     patch.setattr(journal, "SYNCED", frozenset())
-    patch.setattr(artefacts_os, "fsync", lambda descriptor: None)
+    patch.setattr(storage_os, "fsync", lambda descriptor: None)

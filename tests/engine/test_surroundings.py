@@ -80,9 +80,9 @@ def test_a_disk_that_is_full_at_any_write_ends_in_one_message_and_loses_nothing(
         writes += 1
         return writes < number
 
-    write, append = storing._write, Journal._write
+    write, append = storing.write_whole, Journal._write
 
-    def full_write(path: Path, content: bytes, *, synced: bool) -> None:
+    def full_write(path: Path, content: bytes, *, synced: bool = False) -> None:
         if not fits():
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         write(path, content, synced=synced)
@@ -93,7 +93,7 @@ def test_a_disk_that_is_full_at_any_write_ends_in_one_message_and_loses_nothing(
         return append(self, events * 400 if size else events, at)
 
     with monkeypatch.context() as patch:
-        patch.setattr(storing, "_write", full_write)
+        patch.setattr(storing, "write_whole", full_write)
         patch.setattr(Journal, "_write", full_append)
         try:
             run_topology(diamond(), tmp_path / "run")

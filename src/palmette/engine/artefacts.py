@@ -12,22 +12,19 @@ import contextlib
 import errno
 import hashlib
 import json
-import os
 import shutil
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, JsonValue
 
-from palmette.engine.storage import disk_errors, sync_folder
+from palmette.engine.storage import DRAFT, disk_errors, write_whole
 from palmette.errors import DeveloperError, InputError, Mistake, RunError, machine_error
 
 VALUE = "value.json"
 _MARK = ".digest"
 """Written last: the digest that a working copy was made from. A copy without it is incomplete."""
-_DRAFT = ".draft"
 
 
 class ArtefactStore:
@@ -60,9 +57,9 @@ class ArtefactStore:
         text = self._load(digest).decode()
         with disk_errors(self.folder):
             for _, path, content in _places(json.loads(text)):
-                _write(copy / path, self._load(content), synced=False)
-            _write(copy / VALUE, text.encode(), synced=False)
-            _write(copy / _MARK, digest.encode(), synced=False)
+                write_whole(copy / path, self._load(content))
+            write_whole(copy / VALUE, text.encode())
+            write_whole(copy / _MARK, digest.encode())
 
     def is_published(self, name: str, digest: str) -> bool:
         """Whether the working copy is a complete copy of this version."""
@@ -89,7 +86,7 @@ class ArtefactStore:
 
     def tidy(self) -> None:
         """Removes incomplete files of killed writers. Only the process that holds the run may call it."""
-        for draft in self.objects.glob(f".*{_DRAFT}"):
+        for draft in self.objects.glob(f".*{DRAFT}"):
             draft.unlink(missing_ok=True)
 
     def _store(self, content: bytes) -> str:
@@ -98,7 +95,7 @@ class ArtefactStore:
         with disk_errors(self.folder):
             if not path.is_file() or path.stat().st_size != len(content):  # a power failure can leave an empty one
                 self.objects.mkdir(exist_ok=True)  # not the run folder, which may have been moved
-                _write(path, content, synced=True)
+                write_whole(path, content, synced=True)
         return digest
 
     def _load(self, digest: str) -> bytes:
@@ -188,20 +185,6 @@ def _guard(path: str) -> None:
     if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path or str(pure) == ".":
         remedy = "Give a path relative to the repository, with forward slashes and without '..'."
         raise DeveloperError(f"A text file of an artefact has the path {path!r}.", remedy, code="unsafe-path")
-
-
-def _write(path: Path, content: bytes, *, synced: bool) -> None:
-    """Writes a file atomically and durably."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}{_DRAFT}")
-    with draft.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        if synced:
-            os.fsync(stream.fileno())
-    draft.replace(path)
-    if synced:
-        sync_folder(path.parent)
 
 
 def _unreadable(copy: Path, path: Path, error: Exception) -> InputError:

@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
 
-from palmette.documents import write_text
 from palmette.engine.events import HumanAnswered, HumanAsked
 from palmette.engine.journal import read_journal
+from palmette.engine.storage import disk_errors, write_whole
 from palmette.errors import RunError
 
 ANSWERS = "answers"  # the folder of a run that takes answers from other processes
@@ -86,11 +86,8 @@ def answer_question(folder: Path, id: str, answer: str) -> None:
     if id not in {one.id for one in open_questions(folder)}:
         message = f"The run {folder.name!r} has no open question {id!r}."
         raise RunError(message, "It was answered, or the run has ended.", code="no-such-question")
-    path = folder / ANSWERS / id
-    path.parent.mkdir(exist_ok=True)
-    draft = path.with_suffix(".draft")
-    write_text(draft, answer)
-    draft.replace(path)
+    with disk_errors(folder):
+        write_whole(folder / ANSWERS / id, answer.encode())
 
 
 class WebHuman:

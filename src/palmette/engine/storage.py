@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from palmette.errors import MachineError, PalmetteError, RunError, named
 
+DRAFT = ".draft"  # the end of the name of a file that is being written
 LOCK = "run.lock"
 ROOM = 1 << 20  # maximum size in bytes of an answer with its event
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -39,6 +41,23 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def write_whole(path: Path, content: bytes, *, synced: bool = False) -> None:
+    """Writes a file atomically, in a folder that is made if necessary; durably if it is synced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}{DRAFT}")
+    try:
+        with draft.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            if synced:
+                os.fsync(stream.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    if synced:
+        sync_folder(path.parent)
 
 
 def require_room(folder: Path) -> None:

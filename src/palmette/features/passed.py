@@ -2,13 +2,13 @@
 
 import hashlib
 import os
-import secrets
 import sys
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from palmette.engine.actor import Measurement
+from palmette.engine.storage import write_whole
 
 
 class PassedBefore:
@@ -25,10 +25,7 @@ class PassedBefore:
     def keep(self, measurement: Measurement, *content: object) -> None:
         """Other runs may write the same measurement at the same time."""
         if file := self._file(content):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            draft = file.with_name(f".{secrets.token_hex(8)}")
-            draft.write_text(measurement.model_copy(update={"seconds": 0.0}).model_dump_json(), encoding="utf-8")
-            draft.replace(file)
+            write_whole(file, measurement.model_copy(update={"seconds": 0.0}).model_dump_json().encode())
 
     def _file(self, content: tuple[object, ...]) -> Path | None:
         key = hashlib.sha256(repr((*self._shared, *content)).encode()).hexdigest()

@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from palmette._bounded import OversizedAnswerError, fetch
+from palmette.engine.storage import write_whole
 from palmette.errors import MachineError, UserError
 
 SWITCH = "PALMETTE_KNOWLEDGE"
@@ -79,7 +81,8 @@ def get(source: str, url: str, params: Params = NONE, headers: Headers = NONE, k
         if known:
             return known
         raise
-    _write(cached, json.dumps(found.next).encode() + b"\n" + found.body)
+    with suppress(OSError):  # a full disk only costs the cache
+        write_whole(cached, json.dumps(found.next).encode() + b"\n" + found.body)
     return found
 
 
@@ -166,12 +169,3 @@ def _cached(path: Path) -> WebResponse | None:
         return WebResponse(body, str(json.loads(head)))
     except (OSError, ValueError):
         return None
-
-
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_suffix(f".{os.getpid()}")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    except OSError:  # a full disk only costs the cache
-        part.unlink(missing_ok=True)

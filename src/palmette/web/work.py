@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, JsonValue
 
-from palmette.documents import Model, write_text
+from palmette.documents import Model
 from palmette.engine import Observer, human_of, resume_run, run_environment
-from palmette.engine.storage import LOCK, is_running
+from palmette.engine.storage import LOCK, is_running, write_whole
 from palmette.errors import MachineError, PalmetteError, RunError, UserError
 from palmette.llm.secrets import error_json
 
@@ -54,9 +54,8 @@ class _WorkerProgress(Observer):
             return
         self._written = now
         with suppress(OSError):
-            draft = self._path.with_suffix(".draft")
-            write_text(draft, json.dumps({"actor": actor, "message": message[:300], "at": time.time()}))
-            draft.replace(self._path)
+            told = {"actor": actor, "message": message[:300], "at": time.time()}
+            write_whole(self._path, json.dumps(told).encode())
 
 
 def work(folder: Path, job: Job) -> None:

@@ -26,6 +26,7 @@ from palmette.automl.samples import ArrayUse, Repairs
 from palmette.automl.samples.opening import DATA, Opened, files_below, refusal, require_unpacked
 from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw
 from palmette.documents import file_digest
+from palmette.engine.storage import write_whole
 from palmette.errors import UserError
 from palmette.knowledge.web import cache_folder
 from palmette.problems import error_of
@@ -145,9 +146,7 @@ def _made_files(raw: Raw, rows: Pixels, use: ArrayUse, kind: FileKind, repairs: 
             content = b""
         path = cache_folder("arrays") / f"{hashlib.sha256(content).hexdigest()}.{kind.name}"
         if content and not path.exists():
-            part = path.with_suffix(f".{os.getpid()}")
-            part.write_bytes(content)
-            part.replace(path)
+            write_whole(path, content)
         paths.append(str(path) if content else None)
     broken = paths.count(None)
     if broken == len(paths):
