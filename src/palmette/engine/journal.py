@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,7 +51,7 @@ _FOREIGN = (
 """Database objects that could hang or change a read or a write."""
 
 
-class Journal:
+class Journal(AbstractContextManager["Journal"]):
     """The journal of a run folder, open for writing by exactly one process."""
 
     def __init__(self, folder: Path) -> None:
@@ -124,9 +124,6 @@ class Journal:
 
     def close(self) -> None:
         self._held.close()
-
-    def __enter__(self) -> Journal:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -7,7 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from palmette.errors import MachineError
@@ -43,7 +43,7 @@ _SERVER: Mapping[str, str] = {
 """Clients may override them."""
 
 
-class WarmSpark:
+class WarmSpark(AbstractContextManager["WarmSpark"]):
     """A Spark Connect server that starts on first use, restarts once if it dies, and is always stopped.
 
     Any client can make it run any program, and influence later clients. So its clients are programs of
@@ -74,9 +74,6 @@ class WarmSpark:
         self._port = ""
         self._deaths = 0
         self._last_output = ""
-
-    def __enter__(self) -> WarmSpark:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
