@@ -58,20 +58,65 @@ class Parsed:
 
 
 class _Loader(yaml.BaseLoader):
-    """Stops at too many values, and notes tags."""
+    """Composes nodes and converts them to values; records lines and problems in `into`."""
 
     def __init__(self, text: str, into: Parsed) -> None:
         super().__init__(text)
-        self.count, self._into = 0, into
+        self.into = into
+        self.composed, self.built = 0, 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it untyped
         if (tag := getattr(event, "tag", None)) is not None:
-            self._into.problems.append(replace(fault("yaml-tag", tag), line=event.start_mark.line + 1))
-        self.count += 1
-        if self.count > MAX_VALUES:
+            self.into.problems.append(replace(fault("yaml-tag", tag), line=event.start_mark.line + 1))
+        self.composed += 1
+        if self.composed > MAX_VALUES:
             raise _RefusedError(fault("too-large", most=MAX_VALUES))
         return super().compose_node(parent, index)
+
+    def build(self, node: yaml.Node, path: Path) -> Any:
+        self.built += 1
+        line = node.start_mark.line + 1
+        if len(path) > MAX_DEPTH:
+            raise _RefusedError(replace(fault("too-deep/alias", most=MAX_DEPTH), line=line))
+        if self.built > MAX_VALUES:
+            raise _RefusedError(fault("too-large", most=MAX_VALUES))
+        self.into.lines.setdefault(spell(path), line)
+        if isinstance(node, yaml.MappingNode):
+            return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        return _scalar(node, self._text(node, path))
+
+    def _text(self, node: yaml.Node, path: Path) -> str:
+        """The text of a scalar; escapes can produce NUL and surrogates, two of which form one character."""
+        text: str = node.value
+        if not _ESCAPED.search(text):
+            return text
+        with suppress(UnicodeDecodeError):
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16")
+        if found := _ESCAPED.search(text):
+            line, where = node.start_mark.line + 1, spell(path)
+            self.into.problems.append(replace(_control_problem(found), line=line, field=where))
+            return _ESCAPED.sub("\ufffd", text)
+        return text
+
+    def _pairs(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
+        seen: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                self.into.problems.append(replace(fault("yaml-key"), line=line, field=spell(path)))
+                continue
+            key = self._text(key_node, path)
+            field_path = spell((*path, key))
+            if key in seen:
+                twice = fault("duplicate-key", key, first=seen[key])
+                self.into.problems.append(replace(twice, line=line, field=field_path))
+                continue
+            seen[key] = line
+            self.into.lines[field_path] = line
+            yield key, value_node
 
 
 def parse_yaml(text: str) -> Parsed:
@@ -83,7 +128,7 @@ def parse_yaml(text: str) -> Parsed:
     try:
         if (node := loader.get_single_node()) is None:
             return Parsed(problems=[fault("empty-file")])
-        result.value = _Builder(result).build(node, ())
+        result.value = loader.build(node, ())
         return result
     except yaml.MarkedYAMLError as error:
         problem = _syntax_problem(error, text)
@@ -122,58 +167,6 @@ def _count(value: Any, depth: int = 0, counted: int = 0) -> int:
 
 class _RefusedError(Exception):
     """The document is nested too deeply or expands too far; the argument is the problem."""
-
-
-class _Builder:
-    """Converts nodes to values and records lines and problems in `into`."""
-
-    def __init__(self, into: Parsed) -> None:
-        self.into = into
-        self.count = 0
-
-    def build(self, node: yaml.Node, path: Path) -> Any:
-        self.count += 1
-        line = node.start_mark.line + 1
-        if len(path) > MAX_DEPTH:
-            raise _RefusedError(replace(fault("too-deep/alias", most=MAX_DEPTH), line=line))
-        if self.count > MAX_VALUES:
-            raise _RefusedError(fault("too-large", most=MAX_VALUES))
-        self.into.lines.setdefault(spell(path), line)
-        if isinstance(node, yaml.MappingNode):
-            return {key: self.build(value, (*path, key)) for key, value in self._pairs(node, path)}
-        if isinstance(node, yaml.SequenceNode):
-            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
-        return _scalar(node, self._text(node, path))
-
-    def _text(self, node: yaml.Node, path: Path) -> str:
-        """The text of a scalar; escapes can produce NUL and surrogates, two of which form one character."""
-        text: str = node.value
-        if not _ESCAPED.search(text):
-            return text
-        with suppress(UnicodeDecodeError):
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16")
-        if found := _ESCAPED.search(text):
-            line, where = node.start_mark.line + 1, spell(path)
-            self.into.problems.append(replace(_control_problem(found), line=line, field=where))
-            return _ESCAPED.sub("\ufffd", text)
-        return text
-
-    def _pairs(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
-        seen: dict[str, int] = {}
-        for key_node, value_node in node.value:
-            line = key_node.start_mark.line + 1
-            if not isinstance(key_node, yaml.ScalarNode):
-                self.into.problems.append(replace(fault("yaml-key"), line=line, field=spell(path)))
-                continue
-            key = self._text(key_node, path)
-            field_path = spell((*path, key))
-            if key in seen:
-                twice = fault("duplicate-key", key, first=seen[key])
-                self.into.problems.append(replace(twice, line=line, field=field_path))
-                continue
-            seen[key] = line
-            self.into.lines[field_path] = line
-            yield key, value_node
 
 
 def _scalar(node: yaml.Node, text: str) -> Any:
