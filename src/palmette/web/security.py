@@ -5,10 +5,9 @@ import ipaddress
 import secrets
 import socket
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -63,26 +62,27 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope, Headers(scope=scope))
+        refusal = self._refusal(Request(scope))
         await (refusal or self._app)(scope, receive, secured)
 
-    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refusal(self, request: Request) -> Response | None:
+        headers, path = request.headers, request.scope["path"]
         if not self._is_here(headers.get("host", "")):
             return _refused(421, "other-host", "This server does not answer under that name.", "Use its address.")
-        if self._access and not self._has_access(headers):
-            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-            if scope["path"] == "/" and _same(given, self._access):
+        if self._access and not self._has_access(request):
+            given = request.query_params.get("token", "")
+            if path == "/" and _same(given, self._access):
                 entered = RedirectResponse("/", status_code=303)
                 entered.set_cookie(COOKIE, given, httponly=True, samesite="strict")
                 return entered
             return _refused(401, "no-access", "The access token is missing.", "Open the address that was printed.")
-        if scope["method"] in {"GET", "HEAD"}:
+        if request.method in {"GET", "HEAD"}:
             return None
         origin = headers.get("origin", "")
         if origin.partition("://")[2] != headers.get("host") or not _same(headers.get(PAGE_TOKEN, ""), self._page):
             return _refused(403, "other-page", "The request does not come from this page.", "Reload the page.")
         length = headers.get("content-length", "")
-        if scope["path"] != UPLOADS and not (length.isdecimal() and int(length) <= MOST_BYTES):
+        if path != UPLOADS and not (length.isdecimal() and int(length) <= MOST_BYTES):
             return _refused(413, "too-large", f"A request has at most {MOST_BYTES} bytes.", "Upload a file instead.")
         return None
 
@@ -94,12 +94,8 @@ class Guard:
             return name.casefold() in self._names
         return True
 
-    def _has_access(self, headers: Headers) -> bool:
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            cookie = None
-        shown = headers.get("authorization", "").removeprefix("Bearer "), cookie.value if cookie else ""
+    def _has_access(self, request: Request) -> bool:
+        shown = request.headers.get("authorization", "").removeprefix("Bearer "), request.cookies.get(COOKIE, "")
         return any(_same(one, self._access or "") for one in shown)
 
 
