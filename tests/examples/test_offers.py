@@ -1,7 +1,6 @@
 """The offers example: its tables fit its registry, its specifications resolve, its repository is sound."""
 
 import importlib.util
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,14 +9,11 @@ from types import ModuleType
 import pytest
 
 from palmette.documents import read_located
-from palmette.errors import MachineError
 from palmette.features.checks.examples import examples, unlike
 from palmette.features.oracle import expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.resolve import check_run, load_view
 from palmette.features.spec.run import Run
-from palmette.sandbox import find_java, java_environment
-from palmette.sandbox.java import quick_options
 
 OFFERS = Path(__file__).parents[2] / "examples" / "offers"
 SPECS = sorted(path.stem for path in (OFFERS / "specs").glob("*.yaml"))
@@ -119,25 +115,3 @@ def test_the_repository_is_formatted_and_clean(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stdout
-
-
-def test_the_repositorys_own_tests_pass(tmp_path: Path) -> None:
-    pytest.importorskip("pyspark", reason="pyspark is not installed")
-    try:
-        find_java()
-    except MachineError as error:
-        pytest.skip(str(error))
-    repository = module("prepare").prepare(tmp_path) / "repository"
-    # What Spark notes in the environment of a process that used it is not for the next one.
-    own = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-    environment = {**own, **java_environment(), "JAVA_TOOL_OPTIONS": quick_options()}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
-        cwd=repository,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=180,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
