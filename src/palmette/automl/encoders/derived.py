@@ -69,30 +69,21 @@ def weekday(days: np.ndarray) -> np.ndarray:
 
 def day(days: np.ndarray) -> np.ndarray:
     """Returns the day of the month, 1 to 31, from days since 1970."""
-    return 1 + _passed(days, "D", "M")
+    return pd.to_datetime(days, unit="D").day.to_numpy("float64")
 
 
 def month(days: np.ndarray) -> np.ndarray:
     """Returns the month of the year, 1 to 12, from days since 1970."""
-    return 1 + _passed(days, "M", "Y")
-
-
-def _passed(days: np.ndarray, part: str, whole: str) -> np.ndarray:
-    """Counts the complete parts since the start of the whole, such as the months since the start of the year."""
-    known = np.isfinite(days)
-    at = np.floor(np.where(known, days, 0)).astype("int64").astype("datetime64[D]")
-    passed = at.astype(f"datetime64[{part}]") - at.astype(f"datetime64[{whole}]").astype(f"datetime64[{part}]")
-    return np.where(known, passed.astype("float64"), np.nan)
+    return pd.to_datetime(days, unit="D").month.to_numpy("float64")
 
 
 def datetime_parts(frame: pd.DataFrame, parts: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Extracts parts of timestamps: `month`, `day`, `weekday` (0 is Monday), `hour` with minutes, `days` since 1970."""
-    made = {}
+    made: dict[str, pd.Series] = {}
     for name, wanted in parts.items():
-        times = pd.DatetimeIndex(frame[name])
-        days, hours = (times - pd.Timestamp(1970, 1, 1)) / pd.Timedelta(days=1), times.hour + times.minute / 60
-        for part in wanted:
-            made[f"{name}_{part}"] = {"days": days, "hour": hours}.get(part, getattr(times, part, None))
+        times, days = frame[name].dt, (frame[name] - pd.Timestamp(0)) / pd.Timedelta(days=1)
+        known = {"days": days, "hour": times.hour + times.minute / 60}
+        made |= {f"{name}_{part}": known.get(part, getattr(times, part, None)) for part in wanted}
     return pd.DataFrame(made, index=frame.index, dtype="float64")
 
 

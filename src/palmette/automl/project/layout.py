@@ -68,7 +68,7 @@ def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Package
     arguments = (one.arguments.get("kw_args", {}) for one in _calls(calls.reader))
     given: dict[str, Value] = next(one for one in arguments if "readers" in one)
     read = replaced(calls.reader, [(value, Name(FEATURES + name.upper())) for name, value in given.items()])
-    typed = FunctionSource(f"{FEATURES}typed_columns", read, "Reads columns as they are written in the file.")
+    reading = read.arguments["steps"] if read.path == PIPELINE else [("columns", read)]
     encoders, members = _encoders(calls), _members(calls) if len(calls.members) > 1 else []
     shared = sorted(_shared(encoders), key=lambda one: -len(one.name))  # the longest are used first
     separate = [_with_shared(one.call, shared) for one in encoders]
@@ -76,10 +76,10 @@ def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Package
     steps = [("model", replaced(calls.estimator, [(one.call, Call(one.path)) for one in (*encoders, *members)]))]
     if steps[0][1].path == PIPELINE:
         steps = steps[0][1].arguments["steps"]
-    model = Call(PIPELINE, {"steps": [("columns", Call(typed.path)), *steps]})
+    model = Call(PIPELINE, {"steps": [*reading, *steps]})
     features = [one._replace(call=_with_shared(one.call, shared, several)) for one in encoders]
     features[:0] = [one._replace(call=_with_shared(one.call, shared)) for one in shared if one.path in several]
-    functions = [typed, *features], [FunctionSource(f"{MODEL}build_model", model, "The unfitted model."), *members]
+    functions = features, [FunctionSource(f"{MODEL}build_model", model, "The unfitted model."), *members]
     named = [tuple(one._replace(call=_named(one.call, columns)) for one in part) for part in functions]
     return PackageLayout(_named(given["readers"], columns), *named)
 

@@ -161,17 +161,20 @@ def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
 def _reading(blueprint: Blueprint) -> dict[str, Any]:
     in_file = {one.name: one.in_file for one in blueprint.columns}
     by, files = blueprint.folds.by, {one.in_file: file_kind(one.kind) for one in blueprint.file_columns}
+    renamed = {name: own for name, own in in_file.items() if name != own}
+    typed = f"read_columns(rows, READERS{', IN_FILE' if renamed else ''})"
     return {
+        "typed": typed,
         "target": blueprint.target or blueprint.labels,
         "target_type": _target_type(blueprint),
-        "in_file": {name: own for name, own in in_file.items() if name != own},
+        "in_file": renamed,
         "reader": reader_source(blueprint.format),
         "node": next((one.in_file for one in blueprint.columns if one.kind == "node"), ""),
         "files": {name: kind.media for name, kind in files.items() if kind},
         "most_bytes": 4 * max((kind.most_bytes for kind in files.values() if kind), default=0),
         "folds": blueprint.folds.kind if by else "",
         "group_in_file": in_file.get(by, by),
-        "times": f"{'typed_columns().fit_transform(rows)' if by in in_file else 'rows'}[{source(by)}]",
+        "times": f"{typed if by in in_file else 'rows'}[{source(by)}]",
     }
 
 

@@ -116,8 +116,7 @@ class ClassOutputs(ClassifierMixin):
         return torch.as_tensor(numbers), len(self.classes_)
 
     def _losses(self, outputs: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        members = target[:, None].expand(outputs.shape[:2])
-        return nn.functional.cross_entropy(outputs.transpose(1, 2), members, reduction="none").mean(dim=1)
+        return -outputs.log_softmax(dim=2)[torch.arange(len(target)), :, target].mean(dim=1)
 
 
 class NumberOutputs(RegressorMixin):
