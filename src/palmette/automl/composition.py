@@ -18,8 +18,9 @@ ORDER: tuple[Kind, ...] = ("number", "boolean", "datetime", "category")  # order
 COLUMNS = "palmette.automl.encoders.columns"
 DERIVED = "palmette.automl.encoders.derived"
 ARRAYS = "palmette.automl.encoders.columns.with_arrays"
-OPERATIONS = {"difference": "numpy.subtract", "elapsed": "numpy.subtract", "ratio": "numpy.divide"} | {
-    "square": "numpy.square", "sum": f"{DERIVED}.total"
+OPERATIONS = {
+    "difference": "numpy.subtract", "elapsed": "numpy.subtract", "ratio": "numpy.divide", "square": "numpy.square",
+    "sum": "numpy.add", "product": "numpy.multiply", "least": "numpy.minimum", "greatest": "numpy.maximum",
 }  # fmt: skip
 """Functions of derived features that are not named after their operation."""
 REBALANCED = "palmette.automl.learners.wrappers.Rebalanced"

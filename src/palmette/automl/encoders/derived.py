@@ -1,7 +1,4 @@
-"""Features computed from other columns of the same row, and the parts of timestamps.
-
-`ratio` is `numpy.divide`, `square` is `numpy.square`, `difference` and `elapsed` are `numpy.subtract`.
-"""
+"""Features computed from other columns of the same row, and the parts of timestamps."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,8 +11,9 @@ def add_columns(
 ) -> pd.DataFrame:
     """Adds columns computed from others, including those added before; values that are not finite become missing."""
     for name, (make, columns) in made.items():
+        given = [numbers_of(frame[column]) for column in columns]
         with np.errstate(all="ignore"):
-            values = make(*(numbers_of(frame[column]) for column in columns))
+            values = make.reduce(given) if isinstance(make, np.ufunc) and len(given) > 1 else make(*given)
         frame = frame.assign(**{name: np.where(np.isfinite(values), values, np.nan)})
     return frame
 
@@ -27,24 +25,8 @@ def numbers_of(column: pd.Series) -> np.ndarray:
     return column.to_numpy("float64")
 
 
-def total(*values: np.ndarray) -> np.ndarray:
-    return np.sum(values, axis=0)
-
-
-def product(*values: np.ndarray) -> np.ndarray:
-    return np.prod(values, axis=0)
-
-
 def mean(*values: np.ndarray) -> np.ndarray:
     return np.mean(values, axis=0)
-
-
-def least(*values: np.ndarray) -> np.ndarray:
-    return np.min(values, axis=0)
-
-
-def greatest(*values: np.ndarray) -> np.ndarray:
-    return np.max(values, axis=0)
 
 
 def log(values: np.ndarray) -> np.ndarray:
