@@ -141,7 +141,7 @@ def test_the_delivered_model_finds_the_clusters_of_new_rows() -> None:
     chosen = drawn.candidates[0].model_copy(update={"settings": {"n_clusters": 3}})
     member = EnsembleMember(chosen, 1.0, encoder_of(chosen, drawn), learner_of(chosen, drawn))
     frame = build(reader_of(drawn)).fit_transform(rows)
-    fitted = build(Clustering(drawn).assembled([member], "single", None)).fit(frame)
+    fitted = build(Clustering(drawn).assembled([member], "single")).fit(frame)
     new = visitors(60, seed=1)
     found = fitted.predict(build(reader_of(drawn)).fit_transform(new))
     assert METRICS["adjusted_rand"].compute(new["tribe"].to_numpy(), Predictions(found), None) == 1.0

@@ -132,7 +132,9 @@ def test_nodes_are_clustered_by_their_columns_and_those_of_their_neighbours(tmp_
     blueprint = graph_blueprint(**fields, candidates=(kmeans,))
     problem, reader = problem_of(blueprint), build(reader_of(blueprint))
     member = EnsembleMember(kmeans, 1.0, encoder_of(kmeans, blueprint), learner_of(kmeans, blueprint))
-    model = build(problem.assembled([member], "single", None)).fit(reader.fit_transform(splits.visible))
+    model = build(problem.decided(problem.assembled([member], "single"), None)).fit(
+        reader.fit_transform(splits.visible)
+    )
     made = model.predict(reader.transform(splits.holdout))
     assert adjusted_rand_score(found.holdout["area"], made) > 0.5
     assert model[:-1].transform(reader.transform(splits.holdout)).shape == (60, 2)

@@ -264,7 +264,7 @@ def assembled(target: str, ensembling: Ensembling, candidates: list[Candidate], 
     weight = 1 / len(candidates)
     members = [EnsembleMember(one, weight, encoder_of(one, drawn), learner_of(one, drawn, 20)) for one in candidates]
     problem = problem_of(drawn)
-    call = problem.assembled(members, ensembling, options.get("class_weights"))
+    call = problem.decided(problem.assembled(members, ensembling), options.get("class_weights"))
     labels = rows[target].map(options.get("labels", lambda value: value))
     frame = rows[[one.name for one in COLUMNS]].assign(member=(rows["member"] == "yes").astype(float))
     fitted = build(call).fit(frame, labels)

@@ -25,6 +25,10 @@ MOST = 10_000  # most rows to predict in total
 MOST_VALUES = 5_000_000  # most values in these rows; tables with many columns use fewer rows
 
 
+Ask = Callable[["pd.DataFrame"], Predictions]
+"""Asks a model for the predictions of rows."""
+
+
 class Measure(NamedTuple):
     """How predictions are scored."""
 
@@ -33,7 +37,7 @@ class Measure(NamedTuple):
 
 
 def importance(
-    ask: Callable[[pd.DataFrame], Predictions],
+    ask: Ask,
     rows: pd.DataFrame,
     truth: NDArray[np.generic],
     measure: Measure,
@@ -107,7 +111,7 @@ def telling_rows(
 
 
 def occlusions(
-    ask: Callable[[pd.DataFrame], Predictions], rows: pd.DataFrame, column: str, kind: FileKind, places: Sequence[int]
+    ask: Ask, rows: pd.DataFrame, column: str, kind: FileKind, places: Sequence[int]
 ) -> tuple[Occlusion, ...]:
     """Returns, for each row in `places`, how much each part of its file adds to the prediction.
 

@@ -6,7 +6,7 @@ A problem is a plug-in (entry points `palmette.problems`), created with the blue
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -27,6 +27,7 @@ from palmette.engine.registry import load
 if TYPE_CHECKING:
     import pandas as pd
 
+    from palmette.automl.problems.explanations import Ask
     from palmette.automl.samples import Repairs
     from palmette.automl.samples.tables import Raw
 
@@ -242,10 +243,12 @@ class Problem(ABC):
         """Returns the scorer that compares outputs on the training rows."""
 
     @abstractmethod
-    def assembled(
-        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
-    ) -> Call:
+    def assembled(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         """Returns the delivered estimator: takes rows as typed columns and the target as in files."""
+
+    def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
+        """Adds the decision to the delivered estimator."""
+        return estimator
 
     def package_facts(self) -> Mapping[str, Any]:
         """Returns the template variables of the package that only this problem has."""
@@ -288,15 +291,11 @@ class Problem(ABC):
     def unmeasured(self, splits: DataSplits) -> str:
         """Explains, as a clause, why the metric is undefined on the hold-out; empty if it is defined."""
 
-    def importances(
-        self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
-    ) -> tuple[FeatureImportance, ...]:
+    def importances(self, splits: DataSplits, ask: Ask) -> tuple[FeatureImportance, ...]:
         """Returns the permutation importance of each column on the hold-out, the largest first."""
         return ()
 
-    def occlusions(
-        self, splits: DataSplits, made: Predictions, ask: Callable[[pd.DataFrame], Predictions]
-    ) -> tuple[Occlusion, ...]:
+    def occlusions(self, splits: DataSplits, made: Predictions, ask: Ask) -> tuple[Occlusion, ...]:
         """Returns how much each part of some held-out files adds to their predictions `made`."""
         return ()
 

@@ -87,16 +87,14 @@ class Regression(Supervised):
             return f"has outputs of the shape {outputs.shape}, not one for each row"
         return "" if np.isfinite(outputs).all() else "has predictions that are not finite"
 
-    def assembled(
-        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
-    ) -> Call:
+    def assembled(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         """Transforms the target around the whole model if all members learn, and are blended, on the same logarithm."""
         transforms = {one.candidate.strategy.target_transform for one in members}
         transform, *others = transforms
         if others or transform == "none" or (len(members) > 1 and transform != LOG_SCALES.get(self.metric.name)):
-            return super().assembled(members, ensembling, class_weights)
+            return super().assembled(members, ensembling)
         plain = [one._replace(candidate=one.candidate.model_copy(update={"strategy": Strategy()})) for one in members]
-        return _transformed(super().assembled(plain, ensembling, class_weights), transform)
+        return _transformed(super().assembled(plain, ensembling), transform)
 
     def prepared(self, member: EnsembleMember) -> Call:
         """Clips predictions, but for those of trees, and of networks on features within narrow bounds."""

@@ -1,7 +1,7 @@
 """What classification and regression share: folds, scores on the hold-out, and the assembly of members."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
 from palmette.automl.kinds import UNUSABLE, file_kinds, with_contents
 from palmette.automl.measure import METRICS, Floats, Predictions, Scale, SupervisedScorer, difference, undefined
-from palmette.automl.problems.explanations import FILES, Measure, importance, occlusions, telling_rows
+from palmette.automl.problems.explanations import FILES, Ask, Measure, importance, occlusions, telling_rows
 from palmette.automl.problems.problem import EnsembleMember, Problem, ReportData, scored
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
@@ -65,20 +65,16 @@ class Supervised(Problem):
             scale=LOG_SCALES.get(blueprint.metric, "none"),
         )
 
-    def assembled(
-        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
-    ) -> Call:
+    def assembled(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         """Returns a pipeline of encoder and learner, or an ensemble; members with equal encoders share one."""
         if len(members) == 1:
             (one,) = members
-            whole = _pipeline(one.encoder, self.fitted_alone(self.prepared(one)))
-        elif ensembling == "stacking":
+            return _pipeline(one.encoder, self.fitted_alone(self.prepared(one)))
+        if ensembling == "stacking":
             named = [(_step(one), _pipeline(one.encoder, self.prepared(one))) for one in members]
             given = {"estimators": named, "final_estimator": self.stacking, "cv": self.blueprint.folds.count}
-            whole = Call(f"sklearn.ensemble.Stacking{self.suffix}", given)
-        else:
-            whole = self._blend(members, ensembling)
-        return self.decided(whole, class_weights)
+            return Call(f"sklearn.ensemble.Stacking{self.suffix}", given)
+        return self._blend(members, ensembling)
 
     def prepared(self, member: EnsembleMember) -> Call:
         """Returns the learner, wrapped in the member's strategy."""
@@ -91,10 +87,6 @@ class Supervised(Problem):
     def voter(self, ensembling: Ensembling) -> Call:
         """Returns the estimator of a weighted mean, or of a majority vote, without its members."""
         return Call(f"sklearn.ensemble.Voting{self.suffix}")
-
-    def decided(self, estimator: Call, class_weights: tuple[float, ...] | None) -> Call:
-        """Adds the decision to the estimator."""
-        return estimator
 
     def _blend(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         encoders: list[Call] = []
@@ -136,9 +128,7 @@ class Supervised(Problem):
     def unmeasured(self, splits: DataSplits) -> str:
         return undefined(self.metric, self.truth(splits.holdout))
 
-    def importances(
-        self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
-    ) -> tuple[FeatureImportance, ...]:
+    def importances(self, splits: DataSplits, ask: Ask) -> tuple[FeatureImportance, ...]:
         """Returns the loss in the metric of the run."""
         blueprint, rows = self.blueprint, splits.holdout
         columns = [column.name for column in blueprint.columns]
@@ -148,9 +138,7 @@ class Supervised(Problem):
         asked = rows.drop(columns=blueprint.target)
         return importance(ask, asked, self.truth(rows), measure, columns, seed=blueprint.seed)
 
-    def occlusions(
-        self, splits: DataSplits, made: Predictions, ask: Callable[[pd.DataFrame], Predictions]
-    ) -> tuple[Occlusion, ...]:
+    def occlusions(self, splits: DataSplits, made: Predictions, ask: Ask) -> tuple[Occlusion, ...]:
         rows, columns = splits.holdout, self.blueprint.file_columns
         if not columns:
             return ()

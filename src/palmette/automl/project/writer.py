@@ -97,7 +97,8 @@ def _model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
             learner = learner.arguments["estimator"]
         members.append(EnsembleMember(one.candidate, one.weight, encoder_of(one.candidate, blueprint), learner))
     layouts = tuple(learner_named(one.candidate.learner).layout for one in selection.members)
-    estimator = problem_of(blueprint).assembled(tuple(members), selection.ensembling, selection.class_weights)
+    problem = problem_of(blueprint)
+    estimator = problem.decided(problem.assembled(members, selection.ensembling), selection.class_weights)
     return ModelCalls(reader_of(blueprint), _target_reader(blueprint), tuple(members), layouts, estimator)
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from palmette.automl.formatting import number, share, short
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, with_contents
 from palmette.automl.measure import Floats, Predictions, Task, metric_of, score
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
-from palmette.automl.problems.explanations import Measure, importance
+from palmette.automl.problems.explanations import Ask, Measure, importance
 from palmette.automl.problems.problem import ClusterResults as Clusters
 from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Problem, ReportData, scored
 from palmette.automl.problems.supervised import first_metric, require_row_count
@@ -109,9 +109,7 @@ class Clustering(Problem):
     def scorer(self, splits: DataSplits) -> ClusterScorer:
         return ClusterScorer(self.matrix(splits, splits.train), self.folds(splits), self.blueprint.seed)
 
-    def assembled(
-        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
-    ) -> Call:
+    def assembled(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         (one,) = members
         return pipeline(("features", one.encoder), ("model", one.learner))
 
@@ -150,9 +148,7 @@ class Clustering(Problem):
         known = self.blueprint.metric not in AGREEMENTS or splits.holdout[self.blueprint.labels].notna().any()
         return "" if known else f"no row has a value of {self.blueprint.labels!r}"
 
-    def importances(
-        self, splits: DataSplits, ask: Callable[[pd.DataFrame], Predictions]
-    ) -> tuple[FeatureImportance, ...]:
+    def importances(self, splits: DataSplits, ask: Ask) -> tuple[FeatureImportance, ...]:
         """Returns how much clusters change: 1 minus the adjusted Rand index with the clusters of the original rows."""
         columns = [column.name for column in self.blueprint.columns]
         if len(columns) == len(self.blueprint.file_columns):

@@ -203,9 +203,7 @@ class Forecasting(Problem):
         units = folds * (1 + max(places.lengths)) + places.step // use.horizon
         return ForecastScorer(self.metric, truth, scales, units)
 
-    def assembled(
-        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
-    ) -> Call:
+    def assembled(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         """Returns a forecaster with quantiles, of one estimator or of the weighted mean of several."""
         first = members[0].learner
         if len(members) > 1:

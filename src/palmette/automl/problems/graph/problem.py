@@ -106,12 +106,10 @@ class NodeClustering(OfNodes, Clustering):
     def encoder(self, columns: Call, candidate: Candidate) -> Call:
         return Call(f"{NODES}.NodeFeatures", {"encoder": columns, "hops": HOPS})
 
-    def assembled(
-        self, members: Sequence[EnsembleMember], ensembling: Ensembling, class_weights: tuple[float, ...] | None
-    ) -> Call:
+    def assembled(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         (one,) = members
         features = Call(f"{NODES}.GraphTransformer", {"estimator": one.encoder, **self.names})
-        return super().assembled([one._replace(encoder=features)], ensembling, class_weights)
+        return super().assembled([one._replace(encoder=features)], ensembling)
 
     def matrix(self, splits: DataSplits, rows: pd.DataFrame) -> Floats:
         """Averages the matrix of the columns of all nodes as models do."""
