@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -22,7 +23,8 @@ from palmette.problems import fault
 
 __all__ = [
     "MAX_DIGITS", "Located", "Model", "PathText", "ProblemCollector", "file_digest", "load_plain", "mistakes",
-    "parse_document", "parse_located", "read_document", "read_located", "read_text", "write_text",
+    "parse_document", "parse_located", "read_document", "read_located", "read_plain", "read_text",
+    "write_text",
 ]  # fmt: skip
 
 MAX_BYTES = 5_000_000
@@ -154,6 +156,12 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         raise _refusal(path, "unreadable", error=error) from error
     return _decode(data, path)
+
+
+@cache
+def read_plain(path: Path) -> Any:
+    """Returns the value of a YAML file of palmette's own, which is read once."""
+    return load_plain(path.read_text("utf-8"))
 
 
 def write_text(path: Path, text: str) -> None:

@@ -4,11 +4,10 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from palmette.automl.task_spec.spec import Constraint
-from palmette.documents import load_plain
+from palmette.documents import read_plain
 from palmette.engine import Spend
 
 LONGEST = 64  # most characters shown of a name; the full name is in its title
@@ -19,10 +18,9 @@ GROUPED = 10_000  # smallest number with thousands separators, so that years hav
 MINUS = "\N{MINUS SIGN}"
 
 
-@cache
 def names(of: str) -> dict[str, str]:
     """Returns the words for names of a group of `formatting.yaml`."""
-    found: dict[str, str] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))[of]
+    found: dict[str, str] = read_plain(Path(__file__).with_suffix(".yaml"))[of]
     return found
 
 

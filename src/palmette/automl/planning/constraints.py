@@ -8,10 +8,10 @@ import json
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from palmette.automl.artefacts import MeasuredRound, Plan
 from palmette.automl.candidates import Candidate, Cost, Ensembling, substance
@@ -20,7 +20,7 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Track
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.task_spec.spec import Constraint, Preference, TaskSpec
-from palmette.documents import load_plain
+from palmette.documents import read_plain
 
 Aim = Literal["usual", "limited", "lean", "explain", "score"]
 """The goal of plans: none in particular; a limit on latency or size; low cost overall; a readable model; or a score
@@ -117,19 +117,14 @@ class PlanStrategy(NamedTuple):
     least: int = 1  # number of different learners that the strategy needs
 
 
-@cache
-def _known() -> dict[str, Any]:
-    known: dict[str, Any] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-    return known
-
-
 def strategies(problem: str, aim: Aim) -> list[PlanStrategy]:
     """Returns the strategies for a problem, the most promising for the aim first."""
-    known, task = _known()["strategies"], learning_task(problem)
-    own = known.get(problem, known.get(task, []))
-    listed = own if task in ("clustering", "forecasting") else [*own, *known["supervised"]]
+    known, task = read_plain(Path(__file__).with_suffix(".yaml")), learning_task(problem)
+    by_problem = known["strategies"]
+    own = by_problem.get(problem, by_problem.get(task, []))
+    listed = own if task in ("clustering", "forecasting") else [*own, *by_problem["supervised"]]
     found = [PlanStrategy(**{**one, "learners": tuple(one.get("learners", ()))}) for one in listed]
-    order = {name: place for place, name in enumerate(_known()["first"][aim])}
+    order = {name: place for place, name in enumerate(known["first"][aim])}
     return sorted(found, key=lambda one: order.get(one.name, len(order)))
 
 

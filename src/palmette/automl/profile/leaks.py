@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from palmette.automl.profile import Leak
 from palmette.automl.profile.association import LeakContext, as_numbers
 from palmette.automl.splitting.parts import ALIKE, is_entity_name, target_likeness
 from palmette.automl.task_spec.request import name_words
-from palmette.documents import load_plain
+from palmette.documents import read_plain
 
 FEW, MANY = 20, 200  # training rows below which what a detector finds may be random
 COPIED = 0.995  # share of rows in which a copy agrees
@@ -41,15 +40,10 @@ BITS, NEAR = 64, 4  # bits of a fingerprint, and in how many of them nearly equa
 AT_ONCE = 1000
 
 
-@cache
-def _templates() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-    return found
-
-
 def _leak(code: str, *columns: str, replaced: Mapping[str, str] | None = None, **fields: object) -> Leak:
     """A leak by its templates; `fields` are those of its sentences."""
-    made = {key: text.format(**fields) for key, text in _templates()[code].items()}
+    templates: dict[str, str] = read_plain(Path(__file__).with_suffix(".yaml"))[code]
+    made = {key: text.format(**fields) for key, text in templates.items()}
     return Leak.model_validate({"code": code, "columns": columns} | made | dict(replaced or {}))
 
 

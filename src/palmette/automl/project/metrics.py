@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.measure import METRICS
-from palmette.documents import load_plain
+from palmette.documents import read_plain
 
 
 class MetricSource(NamedTuple):
@@ -22,7 +22,7 @@ class MetricSource(NamedTuple):
 
 def metric_source(blueprint: Blueprint, positive: str) -> MetricSource:
     """The metric of the run; `positive` is the source of the positive class."""
-    known: dict[str, dict[str, str]] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    known: dict[str, dict[str, str]] = read_plain(Path(__file__).with_suffix(".yaml"))
     ranked = known["two_classes" if len(blueprint.classes) == 2 else "many_classes"]
     expression = {**known["every"], **ranked}.get(blueprint.metric, "").replace("{positive}", positive)
     function = re.match(r"(\w+)\(", expression)
