@@ -139,7 +139,6 @@ class SeriesUse(Model):
     quantiles: tuple[float, ...] = ()
     shortest: int = 0
     """Length of the shortest training series, in steps."""
-    longest: int = 0
     count: int = 1
     """Number of series, each with all targets."""
     context: int = 0

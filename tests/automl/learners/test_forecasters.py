@@ -37,7 +37,7 @@ def series(values: np.ndarray, key: str = "a", end: int | None = None) -> Series
 
 
 def facts(**fields: Any) -> DataFacts:
-    shown = {"targets": ("load",), "time": "time", "frequency": "h", "seasons": (12,), "shortest": 388, "longest": 388}
+    shown = {"targets": ("load",), "time": "time", "frequency": "h", "seasons": (12,), "shortest": 388}
     use = SeriesUse(**{**shown, "horizon": HORIZON, "is_positive": True, **fields})
     return DataFacts(400, 2, "forecasting", 1, 0, "mae", 3, ("number", "datetime"), series=use)
 

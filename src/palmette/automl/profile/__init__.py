@@ -38,12 +38,8 @@ class NumberFacts(Model):
 class TextFacts(Model):
     """Figures of the texts in a column."""
 
-    characters: float
-    """Average number."""
     words: float
     """Average number."""
-    longest: int
-    """Characters of the longest text."""
 
 
 class TimeFacts(Model):

@@ -90,9 +90,8 @@ def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
     elif len(present):
         found["frequent"] = frequent(present)
         if kind == "text":
-            lengths, words = present.astype(str).str.len(), present.astype(str).str.split().str.len()
-            means = {"characters": figure(float(lengths.mean())), "words": figure(float(words.mean()))}
-            found["text"] = TextFacts(longest=int(lengths.max()), **means)
+            words = present.astype(str).str.split().str.len()
+            found["text"] = TextFacts(words=figure(float(words.mean())))
     missing = float(column.isna().mean()) if len(column) else 0.0
     return ColumnProfile(name=name, kind=kind, missing=figure(missing), distinct=int(present.nunique()), **found)
 

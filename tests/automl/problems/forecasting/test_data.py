@@ -85,8 +85,8 @@ def test_stamps_beside_the_grid_go_to_the_nearest_step() -> None:
 def test_numbered_steps_and_rows_without_times_are_series_too() -> None:
     rows = hourly().assign(time=np.arange(24 * 30) * 2.0)
     use = read_use(rows, ONE, Forecast(horizon="5"))
-    assert use.frequency == "2" and use.longest == len(rows) and use.season == 24
-    assert read_use(rows[["load"]], SeriesColumns(("load",)), Forecast(horizon="5")).longest == len(rows)
+    assert use.frequency == "2" and use.context == len(rows) and use.season == 24
+    assert read_use(rows[["load"]], SeriesColumns(("load",)), Forecast(horizon="5")).context == len(rows)
 
 
 def test_folds_are_whole_horizons_before_the_hold_out() -> None:

@@ -15,7 +15,7 @@ LEAST_LAGS = 2
 SHARES = (1.0, 0.7, 0.5, 0.25, 0.125)  # lags of the averaged ridge regressions, as shares of the most lags
 MOST_SEASON = 24  # steps of a season above which statistical models of it take too long
 MANY = 50  # number of series above which a model for each is worse than one for all
-TYPICAL = SeriesUse(targets=("y",), horizon=24, seasons=(24,), shortest=1000, longest=1000, context=720)
+TYPICAL = SeriesUse(targets=("y",), horizon=24, seasons=(24,), shortest=1000, context=720)
 
 
 class _Forecast(Learner):

@@ -53,7 +53,6 @@ def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> Seri
         seasons=seasons,
         quantiles=wish.quantiles,
         shortest=shortest,
-        longest=lengths[-1],
         count=len(tables),
         context=min(lengths[-1], max(MOST_CONTEXT, *(4 * one for one in seasons), 0)),
         is_positive=min(float(one.min()) for one in values) > 0,
