@@ -169,7 +169,7 @@ def samples(**kinds: Any) -> Samples:
         )
         for name, kind in kinds.items()
     )
-    file = DataFile(path="t.csv", role="train", sha256="", bytes=1, format="csv", rows=9)
+    file = DataFile(path="t.csv", role="train", sha256="", format="csv", rows=9)
     return Samples(sources=("t.csv",), files=(file,), columns=columns, rows=9)
 
 

@@ -104,7 +104,7 @@ def samples_with(text: str, names: list[str]) -> Samples:
         name=names[0], source=names[0], kind="number", dtype="float64", missing=0, distinct=9, examples=(text,),
         reading=Reading(form="native"),
     )  # fmt: skip
-    file = DataFile(path=f"{text}.csv", role="train", sha256="0", bytes=1, format="csv", rows=600)
+    file = DataFile(path=f"{text}.csv", role="train", sha256="0", format="csv", rows=600)
     repair = DataRepair(code="c", subject="s", count=1, text=text)
     return Samples(sources=(text,), files=(file,), columns=(column,), rows=600, repairs=(repair,))
 

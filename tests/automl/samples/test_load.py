@@ -151,7 +151,7 @@ def test_a_test_file_with_the_target_is_the_hold_out_and_one_without_it_is_to_be
     frame.iloc[30:].to_csv(tmp_path / "two.csv", index=False)
     frame.iloc[30:].drop(columns=["label"]).to_csv(tmp_path / "three.csv", index=False)
     both = load([tmp_path / "one.csv", tmp_path / "two.csv"])
-    assert both.given_test == (30, 40) and both.samples.test_rows == 10
+    assert len(both.table) == 40 and both.samples.test_rows == 10
     other = load([tmp_path / "one.csv", tmp_path / "three.csv"])
     assert other.samples.inference_rows == 10 and other.samples.targets == ("label",)
 

@@ -6,7 +6,6 @@ The artefacts are here. Functions that need pandas are imported from their modul
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -14,7 +13,7 @@ from pydantic import ConfigDict
 
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary
 from palmette.automl.task_spec.spec import Threshold
-from palmette.documents import Model, load_plain
+from palmette.documents import Model, read_plain
 from palmette.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,12 +41,6 @@ class Repair(Model):
     """False for what is only reported."""
 
 
-@cache
-def _sentences() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = load_plain(Path(__file__).with_name("repairs.yaml").read_text("utf-8"))
-    return found
-
-
 class _Count(int):
     """A number that chooses the form of a word: `{count:is|are}`."""
 
@@ -62,8 +55,9 @@ class Repairs(list[Repair]):
     def add(self, code: str, subject: str, count: float, **fields: object) -> None:
         """Adds a repair, unless `count` is zero; `fields` are those of its sentence."""
         if count:
-            changed = _sentences()["changed"].get(code, "")
-            text = (changed or _sentences()["reported"][code]).format(count=_Count(count), subject=subject, **fields)
+            sentences = read_plain(Path(__file__).with_name("repairs.yaml"))
+            changed = sentences["changed"].get(code, "")
+            text = (changed or sentences["reported"][code]).format(count=_Count(count), subject=subject, **fields)
             self.append(Repair(code=code, subject=subject, count=int(count), text=text, changed=bool(changed)))
 
 
@@ -127,10 +121,8 @@ class DataFile(Model):
     role: Role
     sha256: str
     """Digest of the bytes of the file."""
-    bytes: int
     format: str
     """csv, parquet, json, excel, sqlite, duckdb, arrow, graphml, or files for a folder of files of one kind."""
-    compression: str = ""
     dialect: Dialect | None = None
     rows: int
 
@@ -231,11 +223,6 @@ class Loaded:
     submission: pd.DataFrame | None = None  # the sample submission, as text; its columns are named as in its file
     submission_order: npt.NDArray[np.intp] | None = None
     """(n,): the row of `inference` that each line of the sample is about."""
-
-    @property
-    def given_test(self) -> tuple[int, int]:
-        """Positions [from, to) of the rows in `table` that came from a test file."""
-        return len(self.table) - self.samples.test_rows, len(self.table)
 
 
 class DataSource(Model):

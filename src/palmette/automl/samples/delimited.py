@@ -212,11 +212,11 @@ def raw_of(opened: Opened, found: TableCells, repairs: Repairs, form: Dialect, s
     else:
         sources, names = list(map(str, range(used))), [f"column_{at + 1}" for at in range(used)]
         repairs.add("no-header", name, len(names), first=names[0], last=names[-1])
-    frame = pd.DataFrame({place: as_column(texts) for place, texts in enumerate(columns)})
+    frame = pd.DataFrame(dict(zip(names, map(as_column, columns), strict=True)))
     totals = TotalRows(column=sources[place], labels=tuple(dict.fromkeys(labels))) if labels else None
     facts = {"header": header, "totals": totals} | ({} if len(names) > 1 else {"delimiter": ""})
     kind, dialect = "excel" if sheet else "csv", form.model_copy(update=facts)
-    return Raw(opened, sheet, kind, tuple(names), tuple(sources), frame, repairs, dialect)
+    return Raw(opened, sheet, kind, tuple(sources), frame, repairs, dialect)
 
 
 def _records(text: str, form: Dialect, name: str, repairs: Repairs) -> list[Row]:

@@ -44,11 +44,11 @@ def with_files(raw: Raw, repairs: Repairs) -> Raw:
     """The table with paths of readable files in the columns that name files; none where there is no such file."""
     path, frame, kinds = raw.opened.path, raw.frame.copy(deep=False), list(raw.files)
     base = path if path.is_dir() else path.parent
-    for place, name in enumerate(raw.names):
-        if kind := _kind_of_cells(frame[place], name, base):
-            paths = {cell: base / cell for cell in map(str, frame[place].dropna().unique())}
+    for name in raw.names:
+        if kind := _kind_of_cells(frame[name], name, base):
+            paths = {cell: base / cell for cell in map(str, frame[name].dropna().unique())}
             known = readable(paths, kind, name, repairs)
-            frame[place] = pd.Series([known.get(str(cell)) for cell in frame[place]], frame.index, object)
+            frame[name] = pd.Series([known.get(str(cell)) for cell in frame[name]], frame.index, object)
             kinds.append((name, kind.name))
     return replace(raw, frame=frame, files=tuple(kinds))
 
@@ -98,9 +98,7 @@ def with_arrays(raws: Sequence[Raw], requests: Sequence[str], repairs: Repairs) 
         parts = [tuple(name for name in raw.names if fnmatchcase(name, pattern)) for raw in made]
         columns = next(filter(None, parts), ())
         if not columns:
-            raise error_of(
-                UserError, "no-such-column", pattern=pattern, asked=asked, names=", ".join(made[0].names[:12])
-            )
+            raise error_of(UserError, "no-such-column", pattern=pattern, asked=asked, names=made[0].names[:12])
         rows = [_numbers(raw, part, asked) for raw, part in zip(made, parts, strict=True)]
         use = ArrayUse(asked=asked, columns=columns, top=_scale(rows, asked))
         made = [_made_files(raw, its, use, kind, repairs) if its else raw for raw, its in zip(made, rows, strict=True)]
@@ -109,11 +107,11 @@ def with_arrays(raws: Sequence[Raw], requests: Sequence[str], repairs: Repairs) 
 
 def _numbers(raw: Raw, columns: Sequence[str], asked: str) -> Pixels:
     """The numbers of each row; None where there are none."""
-    frame = raw.frame[[raw.names.index(name) for name in columns]]
     if len(columns) == 1:
-        return [_listed(cell) for cell in frame.iloc[:, 0]]
+        return [_listed(cell) for cell in raw.frame[columns[0]]]
     try:
-        return list(frame.astype(object).apply(pd.to_numeric).to_numpy("float64", na_value=0.0)) if columns else []
+        numbers = raw.frame[[*columns]].astype(object).apply(pd.to_numeric)
+        return list(numbers.to_numpy("float64", na_value=0.0)) if columns else []
     except (ValueError, TypeError) as error:
         raise error_of(UserError, "bad-array/numbers", asked=asked, error=error) from error
 
@@ -153,8 +151,7 @@ def _made_files(raw: Raw, rows: Pixels, use: ArrayUse, kind: FileKind, repairs: 
         raise error_of(UserError, "bad-array/shape", count=len(use.columns), use=use, kind=kind, raw=raw)
     repairs.add("arrays-made", raw.name, len(paths) - broken, kind=kind.name, name=name, columns=len(use.columns))
     repairs.add("broken-arrays", raw.name, broken, name=name)
-    bare = raw.without_columns([raw.names.index(one) for one in use.columns if one in raw.names])
-    made = bare.with_columns(pd.DataFrame({0: pd.Series(paths, raw.frame.index, object)}), [name])
+    made = raw.without_columns({*use.columns}).with_columns(pd.DataFrame({name: paths}, raw.frame.index, dtype=object))
     return replace(made, files=(*raw.files, (name, kind.name)), arrays=(*raw.arrays, (name, use)))
 
 
@@ -192,7 +189,9 @@ def file_set(place: Path) -> FileSet | None:
 def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
     """A table for each part: training, validation and test files with the names of their folders as labels; raises
     InputError where no file can be read."""
-    root, parts = _root(files), dict[str, list[tuple[str, str]]]()
+    parts, folders = dict[str, list[tuple[str, str]]](), {path.parent for path in files.files}
+    root = Path(os.path.commonpath(folders))  # labels begin below it, or below the folder that alone is in it
+    root = root.parent if folders == {root} != {files.folder} else root
     known = readable({str(path): path for path in files.files}, files.kind, files.kind.name, repairs)
     repairs.add("other-files", files.folder.name, files.others, kind=files.kind.name)
     if not any(known.values()):
@@ -221,17 +220,10 @@ def _table(kind: FileKind, folder: Path, rows: Sequence[tuple[str, str]]) -> Raw
     labelled = sum(map(bool, labels)) > len(labels) / 2 and {*map(str.casefold, labels)} - UNLABELLED
     names = (kind.name, LABEL) if labelled else (kind.name,)
     kept = [row for row in rows if row[1] or not labelled]
-    frame = pd.DataFrame([row[: len(names)] for row in kept], columns=range(len(names)), dtype=object)
+    frame = pd.DataFrame([row[: len(names)] for row in kept], columns=names, dtype=object)
     total = hashlib.sha256("\n".join(map("\t".join, kept)).encode()).hexdigest()
     opened = Opened(folder, "", b"", "files", "", total, 0)
-    return Raw(opened, "", "files", names, names, frame, Repairs(), files=((kind.name, kind.name),))
-
-
-def _root(files: FileSet) -> Path:
-    """The folder below which labels begin: one that holds nothing but a folder, as in many archives, is passed."""
-    folders = {path.parent for path in files.files}
-    root = Path(os.path.commonpath(folders))
-    return root.parent if folders == {root} != {files.folder} else root
+    return Raw(opened, "", "files", names, frame, Repairs(), files=((kind.name, kind.name),))
 
 
 def _unpacked(place: Path) -> Path | None:

@@ -40,7 +40,6 @@ MARK = re.compile("^\ufeff+", re.MULTILINE)  # of byte order, also of files that
 END_OF_FILE = "\x1a"  # on systems that stored no lengths
 DECLARED = re.compile(rb"<!(DOCTYPE|ENTITY)", re.I)
 NODE, ENDS = "id", ("source", "target")  # of graphs in files of one graph
-Frame = pd.DataFrame
 NumberedRows = list[tuple[int, list[str]]]  # of a sheet: the number and the cells of each row
 LIBRARY_ERRORS = (pa.ArrowException, duckdb.Error, sqlite3.Error, *DAMAGE)
 Objects = Sequence[Mapping[str, Any]]
@@ -48,31 +47,24 @@ Objects = Sequence[Mapping[str, Any]]
 
 def read_tables(opened: Opened) -> list[Raw]:
     """The tables of a file, those without rows too; InputError where none can be read."""
-    try:
-        found = list(_tables(opened))
-    except ImportError as error:
-        raise error_of(MachineError, "missing-library/format", opened=opened, error=error) from error
-    if not found:
-        raise opened.refusal("empty-file/tables")
-    return [replace(found[0], member=opened.member)] if len(found) == 1 else found
-
-
-def _tables(opened: Opened) -> Iterator[Raw]:
     if opened.format == "text":
-        yield from _text(opened, *decode(opened.data))
-        return
-    try:
-        found = list(READERS[opened.format](opened))
-    except LIBRARY_ERRORS as error:
-        raise opened.damaged(error) from error
-    for name, table in found:
-        if isinstance(table, Frame):
-            yield typed_table(opened, table, opened.format, name)
-        elif table:
-            yield _sheet(opened, name, table, len(found) > 1)
+        made = _text(opened, *decode(opened.data))
+    else:
+        try:
+            found = list(READERS[opened.format](opened))
+        except ImportError as error:
+            raise error_of(MachineError, "missing-library/format", opened=opened, error=error) from error
+        except LIBRARY_ERRORS as error:
+            raise opened.damaged(error) from error
+        sheets = [_sheet(opened, name, rows, len(found) > 1) for name, rows in found if isinstance(rows, list) and rows]
+        frames = [typed_table(opened, one, name, Repairs()) for name, one in found if isinstance(one, pd.DataFrame)]
+        made = sheets or frames
+    if not made:
+        raise opened.refusal("empty-file/tables")
+    return [replace(made[0], member=opened.member)] if len(made) == 1 else made
 
 
-def _text(opened: Opened, text: str, encoding: str) -> Iterator[Raw]:
+def _text(opened: Opened, text: str, encoding: str) -> list[Raw]:
     repairs, name = Repairs(), opened.name
     repairs.add("other-encoding", name, not encoding.startswith("utf"), encoding=encoding)
     repairs.add("damaged-characters", name, text.count("\ufffd"))
@@ -80,12 +72,11 @@ def _text(opened: Opened, text: str, encoding: str) -> Iterator[Raw]:
     text = text.replace("\0", "").rstrip(END_OF_FILE)
     text = MARK.sub("", text) if "\ufeff" in text else text
     frames = _json(opened, text, repairs) if text.lstrip()[:1] in ("[", "{") else []
-    yield from (typed_table(opened, frame, "json", member, repairs) for member, frame in frames)
-    if not frames:
-        yield read_delimited(opened, text, encoding, repairs)
+    tables = [typed_table(opened, frame, member, repairs) for member, frame in frames]
+    return tables or [read_delimited(opened, text, encoding, repairs)]
 
 
-def _json(opened: Opened, text: str, repairs: Repairs) -> Sequence[tuple[str, Frame]]:
+def _json(opened: Opened, text: str, repairs: Repairs) -> Sequence[tuple[str, pd.DataFrame]]:
     """The table, or nodes and edges, in JSON, in an array or on lines; nothing where the text is neither."""
     try:
         value: Any = json.loads(text)
@@ -111,7 +102,7 @@ def _json(opened: Opened, text: str, repairs: Repairs) -> Sequence[tuple[str, Fr
     return frames if frame is None else [("", frame)]
 
 
-def _json_table(opened: Opened, value: Any) -> Frame | None:
+def _json_table(opened: Opened, value: Any) -> pd.DataFrame | None:
     """Records, columns by name, a row under each number, or one of these in an envelope."""
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         return _records(opened, [_flattened(record) for record in value])
@@ -120,12 +111,12 @@ def _json_table(opened: Opened, value: Any) -> Frame | None:
     lists = [one for one in value.values() if isinstance(one, list)]
     tables = [one for one in lists if one and all(isinstance(row, dict) for row in one)]
     if len(lists) == len(value) and len({len(one) for one in lists}) == 1 and lists[0] not in tables:
-        return Frame({key: pd.Series(one, dtype=object) for key, one in value.items()})
+        return pd.DataFrame({key: pd.Series(one, dtype=object) for key, one in value.items()})
     if all(isinstance(one, dict) for one in value.values()):
         if all(map(str.isdecimal, value)) and not any(map(str.isdecimal, chain(*value.values()))):
             return _json_table(opened, [*value.values()])
         opened.require_size(max(map(len, value.values())), len(value))
-        return Frame({name: pd.Series(one, dtype=object) for name, one in value.items()})
+        return pd.DataFrame({name: pd.Series(one, dtype=object) for name, one in value.items()})
     return _json_table(opened, tables[0] if len(tables) == 1 else [value] if not lists else None)
 
 
@@ -137,13 +128,13 @@ def _flattened(record: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _records(opened: Opened, records: Objects) -> Frame:
+def _records(opened: Opened, records: Objects) -> pd.DataFrame:
     """The table of objects."""
     opened.require_size(len(records), len({name for one in records for name in one}))
-    return Frame(records, dtype=object)
+    return pd.DataFrame(records, dtype=object)
 
 
-def _node_link(opened: Opened, value: Mapping[str, Any]) -> Sequence[tuple[str, Frame]]:
+def _node_link(opened: Opened, value: Mapping[str, Any]) -> Sequence[tuple[str, pd.DataFrame]]:
     """Nodes and edges of the node-link JSON of NetworkX; nothing where the value is something else."""
     nodes, edges = value.get("nodes"), value.get("links", value.get("edges"))
     for rows, keys in ((nodes, {NODE}), (edges, {*ENDS})):
@@ -152,12 +143,12 @@ def _node_link(opened: Opened, value: Mapping[str, Any]) -> Sequence[tuple[str, 
     return _graph(opened, nodes or [], edges or [])
 
 
-def _graph(opened: Opened, nodes: Objects, edges: Objects) -> Sequence[tuple[str, Frame]]:
+def _graph(opened: Opened, nodes: Objects, edges: Objects) -> Sequence[tuple[str, pd.DataFrame]]:
     tables = (("nodes", nodes), ("edges", edges))
     return [(name, _records(opened, rows).infer_objects()) for name, rows in tables if rows]
 
 
-def _graphml(opened: Opened) -> Iterator[tuple[str, Frame]]:
+def _graphml(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
     """Nodes and edges of GraphML, with their attributes."""
     if DECLARED.search(opened.data):  # entities can make a short file endless
         raise opened.refusal("not-a-table/entities")
@@ -206,7 +197,7 @@ def _rows(opened: Opened, sheet: Any) -> Iterator[tuple[int, list[str]]]:
             yield number, [cell.removesuffix(" 00:00:00") for cell in cells]
 
 
-def _sqlite(opened: Opened) -> Iterator[tuple[str, Frame]]:
+def _sqlite(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
     for end in ("-wal", "-journal"):
         beside = opened.path.with_name(opened.path.name + end)
         if beside.is_file() and beside.stat().st_size:
@@ -222,7 +213,7 @@ def _sqlite(opened: Opened) -> Iterator[tuple[str, Frame]]:
                 if column[6] == VIRTUAL:  # a short file can ask for work without end
                     raise opened.refusal("not-a-table/computed", field=str(column[1]))
             cursor = connection.execute(f"SELECT * FROM {table}")
-            yield name, Frame(cursor.fetchall(), columns=[one[0] for one in cursor.description])
+            yield name, pd.DataFrame(cursor.fetchall(), columns=[one[0] for one in cursor.description])
 
 
 def quoted(*names: str) -> str:
@@ -230,36 +221,33 @@ def quoted(*names: str) -> str:
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
-def _parquet(opened: Opened) -> Iterator[tuple[str, Frame]]:
+def _parquet(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
     known = pq.ParquetFile(io.BytesIO(opened.data)).metadata
-    stored = sum(known.row_group(place).total_byte_size for place in range(known.num_row_groups))
-    opened.require_size(known.num_rows, known.num_columns)
-    opened.require_bytes(max(stored, known.num_rows * known.num_columns * CELL))
-    columns = (known.schema.column(place) for place in range(known.num_columns))
+    opened.require_bytes(sum(known.row_group(place).total_byte_size for place in range(known.num_row_groups)))
+    columns = map(known.schema.column, range(known.num_columns))
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     file = pq.ParquetFile(io.BytesIO(opened.data), read_dictionary=texts)  # holds a repeated text once
     yield "", _frame(opened, file.iter_batches(BATCH), file.schema_arrow)
 
 
-def _arrow(opened: Opened) -> Iterator[tuple[str, Frame]]:
+def _arrow(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
     with pa.ipc.open_file(pa.py_buffer(opened.data)) as file:
         yield "", _frame(opened, map(file.get_batch, range(file.num_record_batches)), file.schema)
 
 
-def _duckdb(opened: Opened) -> Iterator[tuple[str, Frame]]:
+def _duckdb(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
     if opened.compression:
         raise opened.refusal("damaged-file/compressed")
     most = max(DUCKDB_NEEDS, most_unpacked(opened.size))
     with duckdb.connect(str(opened.path), read_only=True) as connection:
         connection.execute(f"SET enable_external_access = false; SET memory_limit = '{most}B'")
-        query = "SELECT schema_name, table_name, estimated_size, column_count FROM duckdb_tables() ORDER BY ALL"
-        for schema, name, count, columns in connection.execute(query).fetchall():
-            opened.require_size(count, columns)
+        query = "SELECT schema_name, table_name FROM duckdb_tables() ORDER BY ALL"
+        for schema, name in connection.execute(query).fetchall():
             batches = connection.sql(f"SELECT * FROM {quoted(schema, name)}").to_arrow_reader(BATCH)
             yield name if schema == "main" else f"{schema}.{name}", _frame(opened, batches, batches.schema)
 
 
-def _frame(opened: Opened, batches: Iterable[Any], schema: pa.Schema) -> Frame:
+def _frame(opened: Opened, batches: Iterable[Any], schema: pa.Schema) -> pd.DataFrame:
     """Arrow batches column by column, because names may repeat; raises ArrowInvalid for invalid ones.
 
     The size of a batch is checked before its dictionaries and views are decoded.
@@ -273,7 +261,7 @@ def _frame(opened: Opened, batches: Iterable[Any], schema: pa.Schema) -> Frame:
         opened.require_bytes(size)
         kept.append(batch)
     table = pa.Table.from_batches(kept, kept[0].schema if kept else schema)
-    return Frame(dict(enumerate(map(_column, table.columns)))).set_axis(list(table.column_names), axis=1)
+    return pd.DataFrame(dict(enumerate(map(_column, table.columns)))).set_axis(list(table.column_names), axis=1)
 
 
 def decoded_size(cells: Any) -> int:
@@ -319,7 +307,7 @@ def _column(cells: Any) -> pd.Series[Any]:
     return column
 
 
-READERS: Mapping[str, Callable[[Opened], Iterator[tuple[str, Frame | NumberedRows]]]] = {
+READERS: Mapping[str, Callable[[Opened], Iterator[tuple[str, pd.DataFrame | NumberedRows]]]] = {
     "parquet": _parquet, "arrow": _arrow, "duckdb": _duckdb, "sqlite": _sqlite, "graphml": _graphml, "excel": _excel,
 }  # fmt: skip
 """Readers of binary formats; each yields names and rows of tables."""

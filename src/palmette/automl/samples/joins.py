@@ -6,6 +6,8 @@ times, by median, as a snapshot is later than the events in it. The SQL that is 
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,14 +18,14 @@ from palmette.automl.kinds import is_id_name
 from palmette.automl.samples import Dialect, Join, Repairs, TableError
 from palmette.automl.samples.formats import quoted
 from palmette.automl.samples.tables import Raw
-from palmette.documents import load_plain
+from palmette.documents import read_plain
 
 SHARED = 0.5  # least share of the keys of the smaller side that the other side has
 NUMERIC = 0.95  # least share of present values that are numbers in a column of numbers
 MANY = 50  # most values of a column whose last one is a feature
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TIME_NAMED = re.compile(r"time|date|stamp", re.IGNORECASE)
-SQL: Mapping[str, Any] = load_plain(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+SQL: Mapping[str, Any] = read_plain(Path(__file__).with_suffix(".yaml"))
 
 
 class Times(NamedTuple):
@@ -34,12 +36,12 @@ class Times(NamedTuple):
     middle: pd.Timestamp | float
 
 
-def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: bool = True) -> tuple[Raw, list[Join]]:
-    """Returns the table with columns from others, by every key that they share, and the SQL that adds them.
+def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: bool = True) -> Raw:
+    """Returns the table with columns from others, by every key that they share.
 
     Raises TableError where a table shares no key, and each is required.
     """
-    joined, joins = main, list[Join]()
+    joined = replace(main, related=tuple(others))
     for other in others:
         links = _links(main, other)
         if not links and required:
@@ -56,23 +58,21 @@ def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: b
                 connection.register(_stem(other), _frame(other))
                 found = connection.execute(join).df().iloc[:, len(main.names) + 1 :]
             made = found.set_axis(main.frame.index).dropna(axis=1, how="all")
-            joined = joined.with_columns(made, list(map(str, made)))
             kind = other.format if other.format in ("parquet", "json", "excel") else "csv"
             dialect = (other.dialect or Dialect()).model_copy(update={"totals": None})
             form = {"format": kind, "dialect": dialect}
-            joins.append(Join.model_validate({"table": _stem(other), "file": other.name, "sql": join, **form}))
+            added = Join.model_validate({"table": _stem(other), "file": other.name, "sql": join, **form})
+            joined = replace(joined.with_columns(made), joins=(*joined.joins, added))
             repairs.add("joined", other.name, made.shape[1], key=theirs, main=main.name)
-    return joined, joins
+    return joined
 
 
 def _frame(raw: Raw) -> pd.DataFrame:
     """Returns a table with the names of its file; words are Python strings."""
-    columns = {}
-    for name, (_, column) in zip(raw.sources, raw.frame.items(), strict=True):
-        if column.dtype.kind not in "biufM":
-            column = column.astype(object).where(column.notna(), None).map(str, na_action="ignore")
-        columns[name] = column
-    return pd.DataFrame(columns, index=raw.frame.index)
+    frame = raw.frame.copy(deep=False)
+    for name in (name for name, column in frame.items() if column.dtype.kind not in "biufM"):
+        frame[name] = frame[name].astype(object).where(frame[name].notna(), None).map(str, na_action="ignore")
+    return frame.set_axis(list(raw.sources), axis=1)
 
 
 def _name(raw: Raw, name: str) -> str:
@@ -82,14 +82,13 @@ def _name(raw: Raw, name: str) -> str:
 
 def _links(main: Raw, other: Raw) -> list[tuple[str, str]]:
     """Returns the pairs of columns that hold the same keys: of one name, or `id` and the other table's `listing_id`."""
-    return [
-        (mine, theirs)
-        for mine in main.names
-        for theirs in other.names
-        if _spellings(mine, main) & _spellings(theirs, other)
-        and ((is_id_name(mine) and is_id_name(theirs)) or _is_key(main, mine) or _is_key(other, theirs))
-        and _share_keys({*main.texts(mine)} - {""}, {*other.texts(theirs)} - {""})
-    ]
+    found = list[tuple[str, str]]()
+    for mine, theirs in product(main.names, other.names):
+        alike = _spellings(mine, main) & _spellings(theirs, other)
+        if alike and ((is_id_name(mine) and is_id_name(theirs)) or _is_key(main, mine) or _is_key(other, theirs)):
+            here, there = ({*raw.texts(name)} - {""} for raw, name in ((main, mine), (other, theirs)))
+            found += [(mine, theirs)] if len(here & there) > SHARED * min(len(here), len(there)) else []
+    return found
 
 
 def _spellings(name: str, raw: Raw) -> set[str]:
@@ -99,10 +98,6 @@ def _spellings(name: str, raw: Raw) -> set[str]:
 
 def _stem(raw: Raw) -> str:
     return re.sub(r"\W", "_", raw.name.rpartition("/")[2].partition(".")[0].casefold())
-
-
-def _share_keys(some: set[str], others: set[str]) -> bool:
-    return len(some & others) > SHARED * min(len(some), len(others))
 
 
 def _is_key(raw: Raw, name: str) -> bool:
@@ -118,7 +113,7 @@ def _times(raw: Raw, key: str) -> Times | None:
 
 def _as_times(raw: Raw, name: str) -> Times | None:
     """Returns a column of timestamps, or of numbers that its name calls times; None for any other."""
-    column = raw.frame[raw.names.index(name)]
+    column = raw.frame[name]
     texts = column.dropna().astype(str).iloc[:MANY]
     if len(texts) and texts.map(lambda text: bool(DATE.match(text))).all():
         times = pd.to_datetime(column.astype(object), format="ISO8601", errors="coerce", utc=True)
@@ -146,8 +141,8 @@ def _lookup(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple
 def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple[Times, Times] | None) -> str:
     """Returns the SQL for aggregates of the rows of each key; only of earlier ones if both tables have times."""
     made = ""
-    for place, name in enumerate(other.names):
-        column = other.frame[place].astype(object)
+    for name in other.names:
+        column = other.frame[name].astype(object)
         is_number = not is_id_name(name) and _numbers(column) is not None
         differs_everywhere = not is_number and _is_key(other, name)
         if name == theirs or differs_everywhere or _as_times(other, name) is not None:

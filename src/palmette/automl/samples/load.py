@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -19,7 +19,7 @@ import pyarrow as pa
 from palmette.automl.kinds import file_kind, files_digest, inspected
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
-from palmette.automl.samples import Join, Loaded, Repairs, SampleColumn, Samples, TableError
+from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError
 from palmette.automl.samples.files import LABEL, file_set, tables_of, with_arrays, with_files
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.joins import with_related
@@ -56,12 +56,7 @@ def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = 
         raise error_of(UserError, "no-data/unnamed")
     if address := next(filter(ADDRESS.match, named), ""):
         raise refusal("not-a-file/address", address)
-    return _once(named, table, tuple(arrays), None, *_stamps(named))
-
-
-@lru_cache(maxsize=2)
-def _once(places: tuple[str, ...], table: str, arrays: tuple[str, ...], threshold: Threshold | None, *_: Any) -> Loaded:
-    return in_classes(load(places, table, arrays), threshold) if threshold else _load(places, table, arrays)
+    return _load(named, table, tuple(arrays), None, *_stamps(named))
 
 
 def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
@@ -76,7 +71,7 @@ def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 def reload(samples: Samples) -> Loaded:
     """The same data again, from memory where that is possible; UserError where a file has changed, or is gone."""
     try:
-        loaded = _once(samples.sources, samples.table, samples.arrays, samples.threshold, *_stamps(samples.sources))
+        loaded = _load(samples.sources, samples.table, samples.arrays, samples.threshold, *_stamps(samples.sources))
     except InputError as error:
         raise error_of(UserError, "data-changed", path=error.problems[0].file) from error
     known = {file.path: file.sha256 for file in loaded.samples.files}
@@ -96,18 +91,10 @@ def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> 
 
 def tables_at(place: Path, table: str, repairs: Repairs) -> list[Raw]:
     """The tables of a file or folder that `table` names, joined with related ones where it says so."""
-    return _named(_read(place, data_files(place), repairs), table, (), repairs).tables
+    return _named(_read(place, data_files(place), repairs), table, (), repairs)
 
 
-class NamedTables(NamedTuple):
-    """The tables that a request names, joined with their related ones."""
-
-    tables: list[Raw]
-    related: list[Raw]
-    joins: tuple[Join, ...]
-
-
-def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repairs) -> NamedTables:
+def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repairs) -> list[Raw]:
     """The tables that are named, joined with their related ones; TableError for an unknown name."""
     options = tuple(raw.name for raw in raws)
     first, *related = [table] if table in options else (_in_full(one.strip(), options) for one in table.split("+"))
@@ -117,8 +104,7 @@ def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repa
         raise TableError(message, remedy, code="which-table", options=options)
     beside = [raw for raw in raws if raw.name != first and (raw.name in related or ALL in related)]
     chosen = with_arrays([raw for raw in raws if first in ("", ALL, raw.name)], arrays, repairs)
-    made = [with_related(raw, beside, repairs, required=ALL not in related) for raw in chosen]
-    return NamedTables([one for one, _ in made], beside, tuple(made[0][1]) if made else ())
+    return [with_related(raw, beside, repairs, required=ALL not in related) for raw in chosen]
 
 
 def _in_full(name: str, options: Sequence[str]) -> str:
@@ -127,7 +113,10 @@ def _in_full(name: str, options: Sequence[str]) -> str:
     return found[0] if len(found) == 1 and name not in options else name
 
 
-def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loaded:
+@lru_cache(maxsize=2)
+def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...], threshold: Threshold | None, *_: Any) -> Loaded:
+    if threshold:
+        return in_classes(load(places, table, arrays), threshold)
     raws, repairs, targets = list[Raw](), Repairs(), tuple[str, ...]()
     for place in places:
         if is_named(place):
@@ -140,15 +129,15 @@ def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...]) -> Loade
     raws = list(tables)
     if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
         targets = (LABEL,)
-    raws, beside, joins = _named(raws, table, arrays, repairs)
+    raws = _named(raws, table, arrays, repairs)
     named = len(raws) + (structure is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
         repairs.add("left-aside", raw.name, 1, reason="its columns are not those of the training table.")
     loaded = _assembled(roles, repairs, targets)
     loaded = structure.joined(loaded, repairs) if structure is not None else loaded
-    files = (*loaded.samples.files, *(raw.file("related") for raw in beside))
-    found = {"sources": places, "table": table, "arrays": arrays, "files": files, "joins": joins}
+    files = (*loaded.samples.files, *(raw.file("related") for raw in raws[0].related))
+    found = {"sources": places, "table": table, "arrays": arrays, "files": files, "joins": raws[0].joins}
     return replace(loaded, samples=loaded.samples.model_copy(update=found))
 
 
@@ -164,7 +153,7 @@ def _tables(place: Path, repairs: Repairs) -> list[Raw]:
         return tables_of(files, repairs)
     for raw in (table for table in tables if not table.files):
         repairs.add("left-aside", raw.name, 1, reason="it names no files.")
-    cells = {cell for raw in named for name, _ in raw.files for cell in raw.frame[raw.names.index(name)] if cell}
+    cells = {cell for raw in named for name, _ in raw.files for cell in raw.frame[name] if cell}
     known = {inspected(Path(cell), files.kind.name).sha256 for cell in cells}
     every = [inspected(path, files.kind.name) for path in files.files]
     repairs.add("unlabelled-files", files.folder.name, sum(not one.fault and one.sha256 not in known for one in every))
@@ -194,10 +183,10 @@ def _read(place: Path, files: Sequence[Path], repairs: Repairs) -> list[Raw]:
 def _with_partition(raw: Raw, folders: Sequence[str]) -> Raw:
     """The table with the columns in the names of its folders, as `year=2024`."""
     parts = [folder.partition("=") for folder in folders]
-    named = {name: unquote(value) for name, equals, value in parts if equals and name}
+    named = {name: unquote(value) for name, equals, value in parts if equals and name and name not in raw.names}
     cells = {name: None if value == NO_PARTITION else value for name, value in named.items()}
     frame = pd.DataFrame(cells, index=raw.frame.index, dtype=TEXT)
-    return replace(raw.with_columns(frame, tuple(named)), partition=tuple(named.items())) if named else raw
+    return replace(raw.with_columns(frame), partition=tuple(named.items())) if named else raw
 
 
 def _once_each(raws: Sequence[Raw], repairs: Repairs) -> list[Raw]:
@@ -217,7 +206,7 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
         raise first.opened.refusal("empty-file/columns")
     _report(roles, repairs)
     kinds = {name: kind for raw in roles.used for name, kind in raw.files}
-    frames = [[raw.frame.set_axis(list(raw.names), axis=1) for raw in raws] for _, raws in roles.by_role[:3]]
+    frames = [[raw.frame for raw in raws] for _, raws in roles.by_role[:3]]
     train, test, inference = (pd.DataFrame(_below(some, first.names)) for some in frames)
     train, test = (_with_values(part, [*kinds], first.opened.name, repairs) for part in (train, test))
     rows = len(train) + len(test)
@@ -285,12 +274,8 @@ def _with_values(frame: pd.DataFrame, files: Sequence[str], subject: str, repair
         frame = frame[frame[files].notna().any(axis=1)].reset_index(drop=True)
     alive = np.zeros(len(frame), dtype=bool)
     for _, cells in frame.items():
-        empty = cells.isna()
-        if cells.dtype == TEXT:
-            empty |= cells.str.strip().str.lower().isin(MISSING)
-        elif cells.dtype == object:
-            empty |= cells.map(lambda cell: isinstance(cell, str) and cell.strip().lower() in MISSING).astype(bool)
-        alive |= ~empty.to_numpy(dtype=bool, na_value=True)
+        texts = cells.astype(object).map(str, na_action="ignore").fillna("")
+        alive |= ~texts.str.strip().str.lower().isin(MISSING).to_numpy()
         if alive.all():
             return frame
     repairs.add("empty-rows", subject, (~alive).sum())

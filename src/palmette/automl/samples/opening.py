@@ -264,8 +264,7 @@ def _wide_encoding(data: bytes) -> str:
 
 def decode(data: bytes) -> tuple[str, str]:
     """The text, and its encoding; U+FFFD in the place of bytes that are not characters."""
-    marked = data.startswith(codecs.BOM_UTF8)
-    encoding = _wide_encoding(data) or ("utf-8-sig" if marked else "utf-8")
+    encoding = _wide_encoding(data) or ("utf-8-sig" if data.startswith(codecs.BOM_UTF8) else "utf-8")
     text = data.decode(encoding, errors="replace")
     broken = text.count("\ufffd") if encoding == "utf-8" else 0
     whole = sum(character > "\x7f" for character in text) - broken if broken else 0

@@ -6,8 +6,9 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from palmette.automl.kinds import FALSE, TRUE, Kind
-from palmette.automl.samples import ArrayUse, DataFile, Dialect, Repairs, Role, TableError
+from palmette.automl.samples import ArrayUse, DataFile, Dialect, Join, Repairs, Role, TableError
 from palmette.automl.samples.opening import Opened
 from palmette.automl.samples.values import MISSING
 
@@ -37,46 +38,47 @@ SHOWN = 60  # characters of a value in a message
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """A table as found in a file; its columns are numbered, because names may be missing or repeat."""
+    """A table as found in a file."""
 
     opened: Opened
     member: str  # file in an archive, sheet or table; empty where there is but one
     format: str
-    names: tuple[str, ...]  # unique, and without characters that libraries refuse
-    sources: tuple[str, ...]  # the names that pandas reads from the file
-    frame: pd.DataFrame
+    sources: tuple[str, ...]  # the names of its columns that pandas reads from the file
+    frame: pd.DataFrame  # under names that are unique, and without characters that libraries refuse
     repairs: Repairs
     dialect: Dialect | None = None
     partition: tuple[tuple[str, str], ...] = ()
     """Name and value of each column in the names of the folders around the file, as `year=2024`."""
     files: tuple[tuple[str, Kind], ...] = ()  # name and kind of each column whose cells are paths of files
     arrays: tuple[tuple[str, ArrayUse], ...] = ()  # name and origin of each column of files that were made of numbers
+    related: tuple[Raw, ...] = ()  # tables that columns were added from
+    joins: tuple[Join, ...] = ()  # how these were added
 
     @property
     def name(self) -> str:
         return self.member or self.opened.path.name
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.frame)
+
     def texts(self, name: str) -> pd.Series[Any]:
         """A column as keys."""
-        return keys_of(self.frame[self.names.index(name)])
+        return keys_of(self.frame[name])
 
-    def with_columns(self, frame: pd.DataFrame, names: Sequence[str]) -> Raw:
+    def with_columns(self, frame: pd.DataFrame) -> Raw:
         """The table with further columns on the right."""
-        whole = pd.concat([self.frame, frame], axis=1, ignore_index=True)
-        return replace(self, frame=whole, names=(*self.names, *names), sources=(*self.sources, *names))
+        return replace(self, frame=pd.concat([self.frame, frame], axis=1), sources=(*self.sources, *frame))
 
-    def without_columns(self, places: Sequence[int]) -> Raw:
-        """The table without the columns at these places."""
-        kept = [place for place in range(len(self.names)) if place not in places]
-        names, sources = (tuple(of[place] for place in kept) for of in (self.names, self.sources))
-        return replace(self, frame=self.frame[kept].set_axis(range(len(kept)), axis=1), names=names, sources=sources)
+    def without_columns(self, names: Collection[str]) -> Raw:
+        sources = tuple(source for name, source in zip(self.names, self.sources, strict=True) if name not in names)
+        return replace(self, frame=self.frame[[name for name in self.names if name not in names]], sources=sources)
 
     def file(self, role: Role) -> DataFile:
         """The file, as it is recorded."""
-        opened = self.opened
         return DataFile(
-            path=str(opened.path), member=self.member, role=role, sha256=opened.sha256, bytes=opened.size,
-            format=self.format, compression=opened.compression, dialect=self.dialect, rows=len(self.frame),
+            path=str(self.opened.path), member=self.member, role=role, sha256=self.opened.sha256,
+            format=self.format, dialect=self.dialect, rows=len(self.frame),
         )  # fmt: skip
 
 
@@ -87,14 +89,12 @@ def keys_of(column: pd.Series[Any]) -> pd.Series[Any]:
     return plain
 
 
-def typed_table(
-    opened: Opened, frame: pd.DataFrame, form: str, member: str = "", repairs: Repairs | None = None
-) -> Raw:
+def typed_table(opened: Opened, frame: pd.DataFrame, member: str, repairs: Repairs) -> Raw:
     """A table of a format that has types of its own."""
     opened.require_size(*frame.shape)
-    repairs, sources = repairs or Repairs(), pandas_names(list(map(str, frame.columns)))
-    frame = frame.set_axis(range(frame.shape[1]), axis=1).reset_index(drop=True)
-    return Raw(opened, member, form, tuple(clean_names(sources, repairs)), tuple(sources), frame, repairs)
+    sources = pandas_names(list(map(str, frame.columns)))
+    frame = frame.set_axis(clean_names(sources, repairs), axis=1).reset_index(drop=True)
+    return Raw(opened, member, "json" if opened.format == "text" else opened.format, tuple(sources), frame, repairs)
 
 
 def pandas_names(cells: Sequence[str]) -> list[str]:
@@ -200,11 +200,10 @@ def assign(tables: Sequence[Raw], named: bool, joined: bool) -> Roles:
 
 def _without_blank_target(table: Raw, train: Raw) -> Raw:
     """A test table whose only column without any value has values in training lacks that column."""
-    blank = [place for place in range(len(table.names) - len(table.partition)) if _is_blank(table.frame[place])]
-    if set(table.names) != set(train.names) or len(blank) != 1:
+    blank = [name for name in table.names if name not in dict(table.partition) and _is_blank(table.frame[name])]
+    if {*table.names} != {*train.names} or len(blank) != 1 or _is_blank(train.frame[blank[0]]):
         return table
-    known = not _is_blank(train.frame[train.names.index(table.names[blank[0]])])
-    return table.without_columns(blank) if known else table
+    return table.without_columns(blank)
 
 
 def _is_blank(column: pd.Series[Any]) -> bool:

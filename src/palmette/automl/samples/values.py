@@ -276,15 +276,11 @@ def _warn_of_numbers(texts: Sequence[str], name: str, repairs: Repairs) -> None:
 
 
 def _finite(series: Any, name: str, reading: Reading, repairs: Repairs) -> Typed:
+    """The column without infinite numbers; reports repeated nines far from all others, which may mean "missing"."""
     values = series.to_numpy(float, na_value=np.nan)
     infinite = np.isinf(values)
     repairs.add("infinite", name, infinite.sum())
-    _warn_of_sentinels(values[np.isfinite(values)], name, repairs)
-    return Typed(series.mask(infinite) if infinite.any() else series, reading)
-
-
-def _warn_of_sentinels(values: npt.NDArray[np.float64], name: str, repairs: Repairs) -> None:
-    """Reports repeated nines far from all other numbers, such as -999: they probably mean "missing"."""
+    values = values[np.isfinite(values)]
     for end in (values.min(), values.max()) if len(values) >= 20 else ():
         if abs(end) >= 99 and end == int(end) and {*f"{abs(end):.0f}"} == {"9"}:
             rest = values[values != end]
@@ -292,3 +288,4 @@ def _warn_of_sentinels(values: npt.NDArray[np.float64], name: str, repairs: Repa
             gap = float(np.abs(rest - end).min(initial=np.inf))
             if len(rest) and count >= max(2, 0.002 * len(values)) and gap > 2 * max(float(np.ptp(rest)), 1.0):
                 repairs.add("sentinel", name, count, value=end)
+    return Typed(series.mask(infinite) if infinite.any() else series, reading)

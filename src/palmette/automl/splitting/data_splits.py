@@ -197,5 +197,5 @@ def split_of(samples: Samples, request: SplitRequest) -> RowSplit:
     from palmette.automl.samples.load import reload
     from palmette.automl.splitting.split import split
 
-    loaded = reload(samples)
-    return split(loaded.table, request, {one.name: one.kind for one in samples.columns}, loaded.given_test)
+    table, kinds = reload(samples).table, {one.name: one.kind for one in samples.columns}
+    return split(table, request, kinds, (len(table) - samples.test_rows, len(table)))

@@ -105,7 +105,7 @@ def _node_column(tables: Sequence[Raw], keys: pd.Series[Any]) -> str:
     """The column with a different key in each row, which the ends of edges refer to; empty where there is none."""
     shares: dict[str, float] = {}
     for name in dict.fromkeys(name for one in tables for name in one.names):
-        columns = [one.frame[one.names.index(name)] for one in tables if name in one.names]
+        columns = [one.frame[name] for one in tables if name in one.names]
         found = [keys_of(one) for one in columns if one.iloc[:FIRST].is_unique]
         different = [one for one in found if one.is_unique and not one.isin({"", *MISSING}).any()]
         shares[name] = float(keys.isin(pd.concat(different)).mean()) if different and len(keys) else 0.0
@@ -121,12 +121,12 @@ def _with_features(tables: Sequence[Raw], node: str) -> list[Raw]:
     keys, features, values = (triples.texts(name) for name in triples.names)
     order = features[pd.to_numeric(features, errors="coerce").sort_values(kind="stable").index].unique()
     cells = pd.DataFrame({"node": keys, "feature": features, "value": pd.to_numeric(values, errors="coerce")})
-    wide = cells.pivot_table("value", "node", "feature", aggfunc="last").reindex(columns=order)
-    names, others = tuple(f"x{one}" for one in order), [one for one in tables if one is not triples]
+    wide = cells.pivot_table("value", "node", "feature", aggfunc="last").reindex(columns=order).add_prefix("x")
+    others = [one for one in tables if one is not triples]
     for place, one in enumerate(others):
         if node in one.names:
             added = wide.reindex(one.texts(node)).fillna(0.0).set_axis(one.frame.index)
-            others[place] = one.with_columns(added, names)
+            others[place] = one.with_columns(added)
     return others
 
 
