@@ -209,10 +209,12 @@ def test_rules_name_classes_and_arguments(repository: Callable[[str], Path], run
     root, view = repository("scheduled"), parquet_view()
     with (root / "README.md").open("a", encoding="utf-8") as readme:
         readme.write(
-            "\n- Docstrings are in numpy style.\n- Tests of a view are one class `Test<View>`.\n"
+            "\n- Import `Window as W`.\n- Docstrings are in numpy style.\n"
+            "- Tests of a view are one class `Test<View>`.\n"
             '- Never `select("*")`, nor `count()` of a frame.\n- Common table expressions instead of subqueries.\n'
         )
     script, conventions = written(root, run_spec, view)
+    assert conventions.style.imports["pyspark.sql.Window"] == "W"
     assert "    Returns\n    -------\n" in script.text and "F.count" in script.text
     files = DeliveredFiles(script.text, script.path, "", "", "", conventions, view.name)
     (how, test), (_, calls), (_, prose) = [(one.how, one.status) for one in rule_reports(files)[-3:]]

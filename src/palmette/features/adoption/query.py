@@ -29,7 +29,7 @@ from palmette.features.spec.view import AS_OF, View
 _IMPORTS = """
 from datetime import datetime, timedelta, timezone
 from pyspark.sql import functions as F
-from pyspark.sql import Window as W
+from pyspark.sql import Window
 """
 _SUM = re.compile(r"(?<!\w)\(\s*([\w:.]+ [-+] INTERVAL '\d+' \w+)\s*\)")
 _TO_UTC = re.compile(r"to_utc_timestamp\((.+?), current_timezone\(\)\)")

@@ -192,7 +192,7 @@ class _Writer:
         order = ", ".join(
             f"F.col({quoted(name)}).{'asc' if ascending else 'desc'}()" for name, ascending in directions(aggregate)
         )
-        return f"W.partitionBy({name_arguments(self.by)}).orderBy({order})"
+        return f"Window.partitionBy({name_arguments(self.by)}).orderBy({order})"
 
     def _ranked(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
         """Ranks the values, then takes the first k as an array, or for `mode` the first."""

@@ -1,6 +1,6 @@
 """Fills a script's template with generated code in the style of the team's own scripts.
 
-The script writer always uses the same spelling (`F`, `W`, `"bigint"`, public helpers with a one-line docstring). This
+The script writer always uses the same spelling (`F`, `"bigint"`, public helpers with a one-line docstring). This
 module converts it to the team's, and adds the imports that it needs.
 """
 
@@ -20,7 +20,7 @@ from palmette.features.spec.view import View
 HOLE = "raise NotImplementedError"
 _CANONICAL = {
     "F": "pyspark.sql.functions",
-    "W": "pyspark.sql.Window",
+    "Window": "pyspark.sql.Window",
     "T": "pyspark.sql.types",
     **{name: f"pyspark.sql.{name}" for name in ("DataFrame", "Column", "SparkSession")},
     **{name: f"datetime.{name}" for name in ("datetime", "timedelta", "timezone")},

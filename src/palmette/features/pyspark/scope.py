@@ -13,8 +13,8 @@ from palmette.features.pyspark.expressions import TRY_DIVIDE, translate
 from palmette.features.spec.view import AS_OF, Schema, View
 
 RESERVED = {
-    "F", "T", "W", "Any", "Column", "DataFrame", "Path", "SparkSession", "argparse", "argv", "as_of", "config", "date",
-    "datetime", "features", "keys", "moment", "rows", "spark", "spine", "timedelta", "timezone", "yaml",
+    "F", "T", "Window", "Any", "Column", "DataFrame", "Path", "SparkSession", "argparse", "argv", "as_of", "config",
+    "date", "datetime", "features", "keys", "moment", "rows", "spark", "spine", "timedelta", "timezone", "yaml",
 }  # fmt: skip
 
 

@@ -144,7 +144,7 @@ def newest_first(scope: ScriptScope, table: Table) -> str:
     """A window over the states of one key, newest first; ties are broken by the other columns."""
     order = [f"F.col({quoted(name)}).desc()" for name in recency(table)]
     keys = (*table.keys, *scope.row_keys)
-    return f"W.partitionBy({name_arguments(keys)}).orderBy({', '.join(order)})"
+    return f"Window.partitionBy({name_arguments(keys)}).orderBy({', '.join(order)})"
 
 
 def recency(table: Table) -> list[str]:
@@ -164,7 +164,7 @@ def states_function(scope: ScriptScope, table: Table, on: dict[str, str], taken:
     values = selected(taken)
     if table.kind == "snapshot" and table.available_time is not None:
         fields = name_arguments(dict.fromkeys([table.event_time or "", *taken.values()]))
-        so_far = "by_key.rowsBetween(W.unboundedPreceding, W.currentRow)"
+        so_far = "by_key.rowsBetween(Window.unboundedPreceding, Window.currentRow)"
         calls.append(f'withColumn("newest", F.max(F.struct({fields})).over({so_far}))')
         values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
     keys = selected({f"{table.name}_{here}": there for here, there in on.items()})
@@ -185,7 +185,7 @@ def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
         available = timestamp(table.available_time, schema, table, zone)
         begins, needed = f"F.greatest({start.argument}, {available.argument})", [start, available]
     order = [*([known_from] if table.available_time else []), *recency(table)]
-    statements = [f"by_key = W.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
+    statements = [f"by_key = Window.partitionBy({name_arguments(table.keys)}).orderBy({name_arguments(order)})"]
     until = f"F.lead({quoted(known_from)}).over(by_key)"
     if table.kind != "snapshot":
         none = CodeFragment('F.lit(None).cast("timestamp")')

@@ -77,7 +77,7 @@ class Pipeline:
         keys = (*by, *self.scope.row_keys)
         name = identifier(f"{self.scope.keys_name(by)}_events")
         order = dict.fromkeys([event_column(self.table) or "", *(key for key in self.table.keys if key not in keys)])
-        statement = f"{name} = W.partitionBy({name_arguments(keys)}).orderBy({name_arguments(order)})"
+        statement = f"{name} = Window.partitionBy({name_arguments(keys)}).orderBy({name_arguments(order)})"
         if statement not in self.statements:
             self.statements.append(statement)
         return name
@@ -208,7 +208,7 @@ def _session(pipeline: Pipeline, rule: fsc_steps.Session) -> None:
     gap, window = f"{rule.column}_gap", pipeline.entity_window(rule.by)
     pipeline.calls.append(f"withColumn({quoted(gap)}, {_elapsed(pipeline, rule.by)})")
     starts = f"F.col({quoted(gap)}) {'>' if rule.longer else '>='} {micros(rule.timeout)}"
-    running = f"{window}.rowsBetween(W.unboundedPreceding, W.currentRow)"
+    running = f"{window}.rowsBetween(Window.unboundedPreceding, Window.currentRow)"
     pipeline.set_columns({rule.column: f"F.count_if({starts}).over({running}) + 1"})
     pipeline.calls.append(f"drop({quoted(gap)})")
 

@@ -44,6 +44,9 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
     for code in re.findall(r"`?((?:from [\w.]+ )?import [\w.]+ as \w+)`?", readme):
         for dotted, local, text in _import_statements(ast.parse(code)):
             usual[dotted] = (local, text)
+    for name, local in re.findall(r"`(\w+) as (\w+)`", readme):
+        if f"pyspark.sql.{name}" in _MODULES:
+            usual[f"pyspark.sql.{name}"] = (local, f"from pyspark.sql import {name} as {local}")
     builders = [builder.node for one in neighbours if (builder := builder_of(one.module)) is not None]
     columns = [found for node in builders if (found := output_columns(node))]
     casts = [all(".cast(" in column for column in found) for found in columns]

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import Window as W
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 VIEW = "decision_features"
@@ -70,7 +69,7 @@ def spine_rows(decisions: DataFrame) -> DataFrame:
 def known_visits(visits: DataFrame, spine: DataFrame) -> DataFrame:
     """Each cut-off with the rows of `visits` that were known at it."""
     last_day = spine.select(F.max(F.to_date("as_of"))).scalar()
-    user_events = W.partitionBy("user_id", "as_of").orderBy("booked_at", "transaction_id")
+    user_events = Window.partitionBy("user_id", "as_of").orderBy("booked_at", "transaction_id")
     return (
         spine.select("user_id", "as_of")
         .distinct()
@@ -83,7 +82,7 @@ def known_visits(visits: DataFrame, spine: DataFrame) -> DataFrame:
         .withColumn(
             "visit",
             F.count_if(F.col("visit_gap") >= 30 * MICROS_PER_MINUTE).over(
-                user_events.rowsBetween(W.unboundedPreceding, W.currentRow)
+                user_events.rowsBetween(Window.unboundedPreceding, Window.currentRow)
             )
             + 1,
         )
