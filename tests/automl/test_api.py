@@ -170,14 +170,18 @@ def called(monkeypatch: pytest.MonkeyPatch, *arguments: Any, **options: Any) -> 
     return found[0], found[1]
 
 
-def test_a_frame_is_written_to_the_folder_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = pd.DataFrame({"a": [1, "x", None], 2: [1.5, 2.5, None]}, index=pd.Index([3, 4, 5], name="id"))
+def test_a_frame_is_written_to_the_folder_of_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cat.png").touch()
+    cells = {"a": [1, "x", None], 2: [1.5, 2.5, None], "photo": ["cat.png", "no.png", None]}
+    frame = pd.DataFrame(cells, index=pd.Index([3, 4, 5], name="id"))
     arguments, folder = called(monkeypatch, data=frame, target="a", budget=30)
     (path,) = arguments["flags"]["data"]
     assert Path(path) == folder / "data/frame1.parquet" and (folder / "data").stat().st_mode & 0o077 == 0
     written = pd.read_parquet(path)
-    assert list(written.columns) == ["id", "a", "2"] and list(written["a"]) == ["1", "x", None]
-    assert frame.columns.tolist() == ["a", 2]
+    assert list(written.columns) == ["id", "a", "2", "photo"] and list(written["a"]) == ["1", "x", None]
+    assert list(written["photo"]) == [str(tmp_path / "cat.png"), "no.png", None]
+    assert frame.columns.tolist() == ["a", 2, "photo"]
     arguments, folder = called(monkeypatch, data=[frame, "more.csv"])
     assert [Path(one).name for one in arguments["flags"]["data"]] == ["frame1.parquet", "more.csv"]
 

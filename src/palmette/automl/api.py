@@ -121,7 +121,7 @@ def automl(
 
 
 def _path(place: Place, folder: Path, number: int) -> str:
-    """The path of the data; a DataFrame is written to the run's folder first."""
+    """The path of the data; a DataFrame is written to the run's folder first, with absolute paths of files."""
     if isinstance(place, str | Path):
         return str(place)
     frame = (place.reset_index() if place.index.name else place).rename(columns=str)
@@ -130,11 +130,21 @@ def _path(place: Place, folder: Path, number: int) -> str:
     try:
         objects = {str(name): one for name, one in frame.items() if one.dtype == object}
         mixed = [name for name, one in objects.items() if one.dropna().map(type).nunique() > 1]  # not so in Parquet
-        texts = {name: objects[name].map(str, na_action="ignore") for name in mixed}
-        frame.assign(**texts).to_parquet(path, index=False)
+        texts = objects | {name: objects[name].map(str, na_action="ignore") for name in mixed}
+        named = {name: one.map(_absolute) for name, one in texts.items()}
+        frame.assign(**named).to_parquet(path, index=False)
     except (ValueError, TypeError) as error:
         raise error_of(UserError, "frame-unwritable", error=error) from error
     return str(path)
+
+
+def _absolute(cell: Any) -> Any:
+    """The absolute path of a file, such as a picture; any other cell as it is."""
+    from palmette.automl.kinds import file_kinds
+
+    suffixes = tuple(suffix for kind in file_kinds().values() for suffix in kind.suffixes)
+    is_path = isinstance(cell, str) and cell.lower().endswith(suffixes)
+    return str(Path(cell).absolute()) if is_path and os.path.isfile(cell) else cell  # noqa: PTH113 - of any length
 
 
 @dataclass(frozen=True)
