@@ -183,6 +183,8 @@ def test_a_track_that_cannot_be_used_states_the_remedy(monkeypatch: pytest.Monke
     lacking = "palmette.automl.learners.learner.missing_requirement"
     monkeypatch.setattr(lacking, lambda requires: next(iter(requires), ""))
     assert "pip install torch" in unavailable("neural")
+    monkeypatch.delenv("PALMETTE_MODELS", raising=False)
+    assert "$PALMETTE_MODELS" in unavailable("pretrained", "classification", ["audio"])
 
 
 def test_a_class_of_own_code_is_a_learner() -> None:

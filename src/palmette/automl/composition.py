@@ -1,6 +1,6 @@
 """Turns a blueprint and a candidate into estimators as data, composed of encoders and a learner; fits nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from palmette.automl.calls import Call, Name, Value, function_step, pipeline, with_arguments
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
-from palmette.automl.encoders.shared import scaled
+from palmette.automl.encoders.shared import FromFolder, scaled
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.problem_traits import learning_task
@@ -112,11 +112,15 @@ def usable_learners(blueprint: Blueprint, track: Track) -> tuple[str, ...]:
     return available_learners(blueprint.problem, [one.kind for one in blueprint.columns], (track,), blueprint.rows)
 
 
-def unavailable(track: Track, problem: str = "") -> str:
-    """Returns why no learner of a track (for a problem) can train on this machine, with a remedy; empty if one can."""
+def unavailable(track: Track, problem: str = "", kinds: Collection[Kind] = ()) -> str:
+    """Returns why no learner of a track (for a problem) can train on this machine, with a remedy; empty if one can.
+
+    Encoders of columns of these kinds with pretrained weights count for the track `pretrained`.
+    """
     solving = {problem, learning_task(problem)} if problem else set()
     found = [one for one in learners() if one.track == track and (not problem or solving & one.problems)]
-    reasons = [one.unavailable() for one in found]
+    on_vectors = [one for one in encoders() if one.kind in kinds and (one.trained or isinstance(one, FromFolder))]
+    reasons = [one.unavailable() for one in (*(on_vectors if track == "pretrained" else ()), *found)]
     return "" if "" in reasons else reasons[0] if reasons else f"No learner of the track {track!r} is registered."
 
 

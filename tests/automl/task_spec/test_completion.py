@@ -34,7 +34,7 @@ def task(name: str, text: str = "", **fields: Any) -> TaskSpec:
     chosen = chosen_target(given, data, reading.candidates)
     assert isinstance(chosen, TaskSpec), chosen
     return completed(
-        chosen, data, lambda *_: Learners(("linear",), frozenset({"linear"}), frozenset({"linear", "svm"}))
+        chosen, data, lambda *_: Learners(("linear",), frozenset({"linear"}), {"linear": "", "svm": " svm needs air."})
     )
 
 
@@ -140,7 +140,8 @@ def test_a_learner_that_a_sentence_asks_for_and_that_is_not_there_is_unmet() -> 
     made = task("customers", "Use an SVM or a linear model to predict Churn, no transformers.")
     assert [str(one) for one in made.learners] == ["linear (required)"]
     assert sorted(wish.rpartition(": ")[2] for wish in made.unmet) == [
-        "no learner 'svm' for this classification here", "no learner 'transformer' for this classification here",
+        "no learner 'svm' for this classification here. svm needs air.",
+        "no learner 'transformer' for this classification here",
     ]  # fmt: skip
 
 

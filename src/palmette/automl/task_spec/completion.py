@@ -31,7 +31,7 @@ class Learners(NamedTuple):
 
     usable: tuple[str, ...]  # learners that can train here
     available: frozenset[str]  # usable learners and their families
-    registered: frozenset[str]  # all learners and families
+    registered: Mapping[str, str]  # all learners and families, with the reason, if any, why one cannot train here
 
 
 Finder = Callable[[str, Collection[Kind], Collection[Track]], Learners]
@@ -273,9 +273,13 @@ def _with_learners(task: TaskSpec, learners: Learners) -> TaskSpec:
     wanted = [one for one in lacking if one.level != "forbidden" or one.name not in learners.registered]
     if wanted and task.sources["learners"].origin in ("flag", "file"):
         name = wanted[0].name
-        hint = "" if name in learners.registered else did_you_mean(name, learners.registered)
+        hint = learners.registered[name] if name in learners.registered else did_you_mean(name, learners.registered)
         raise error_of(UserError, "unknown-learner", name=name, task=task, hint=hint, usable=learners.usable)
-    unmet = [f"{one.words!r}: no learner {one.name!r} for this {task.problem} here" for one in wanted]
+    unmet = [
+        f"{one.words!r}: no learner {one.name!r} for this {task.problem} here{'.' * bool(why)}{why}"
+        for one in wanted
+        for why in (learners.registered.get(one.name, ""),)
+    ]
     kept = tuple(one for one in task.learners if one not in wanted)
     return task.model_copy(update={"learners": kept, "unmet": tuple(dict.fromkeys((*task.unmet, *unmet)))})
 

@@ -140,7 +140,7 @@ def _read(one: PlanDraft, known: PlanContext, revision: Revision) -> Plan:
 
 def _unavailable(known: PlanContext) -> Violation:
     wanted, tracks = known.constraints.required, known.task.tracks
-    reasons = [text for track in tracks if (text := unavailable(track, known.facts.problem))]
+    reasons = [text for track in tracks if (text := unavailable(track, known.facts.problem, known.facts.kinds))]
     asked = f"of {' or '.join(wanted)}" if wanted else f"of the {' or '.join(tracks)} learners" if tracks else "of all"
     rows = f"{known.facts.rows} rows of {known.facts.problem}"
     none = f"No learner is left to plan: none {asked} is installed, allowed and fit for {rows}."

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 from palmette.automl.actors.request_verifier.actor import Verification, VerifierInput
 from palmette.automl.actors.shared import RuledAgent, verdict
 from palmette.automl.kinds import Kind, Track
+from palmette.automl.problem_traits import learning_task
 from palmette.automl.task_spec.amounts import amount_pattern, parse_amount
 from palmette.automl.task_spec.completion import Learners, OpenTarget, chosen_target, completed, resolved
 from palmette.automl.task_spec.request import (
@@ -244,7 +245,11 @@ def find_learners(problem: str, kinds: Collection[Kind], tracks: Collection[Trac
     usable = available_learners(problem, kinds, tracks)
     named = {one.name: (one.name, *one.families) for one in learners()}
     available = frozenset(name for one in usable for name in named[one])
-    return Learners(usable, available, frozenset(name for names in named.values() for name in names))
+    registered = {name: "" for names in named.values() for name in names}
+    for one in learners():
+        if {problem, learning_task(problem)} & one.problems and (reason := one.unavailable()):
+            registered[one.name] = f" {reason}"
+    return Learners(usable, available, registered)
 
 
 def _finished(input: ParserInput, reading: SentenceReading, context: Context) -> TaskSpec:
