@@ -1,8 +1,8 @@
 """Whole runs on a language model, replayed from recordings: every prompt must be the recorded one, and every answer is
 measured again.
 
-They share one warm Spark. What no prompt depends on is left out for time: the sample run, the later checks, and of the
-team's suite all but the new tests, or all where nothing failed.
+They share one warm Spark. What no prompt depends on is left out for time: the sample run, the later checks, most
+scenarios, and of the team's suite all but the new tests, or all where nothing failed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from palmette.engine import RunResult, run_environment
 from palmette.features import environment
 from palmette.features.actors.code_generator import actor as code_generator
 from palmette.features.artefacts import Tests
-from palmette.features.checks import CheckResult, TeamSuiteCheck, registered
+from palmette.features.checks import CheckResult, ScriptUnderTest, TeamSuiteCheck, registered
+from palmette.features.frames import scenarios
 from palmette.features.sample_run import SampleRun
 from palmette.llm.cassette import RecordedCall, read_cassette
 from palmette.llm.text import estimate_tokens
@@ -30,6 +31,7 @@ pytest.importorskip("pyspark", reason="Spark is not installed")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "offers"
 RECORDED = Path(__file__).with_name("recorded")
 FIRST = {"static", "spec", "golden", "differential"}
+SCENARIOS = 3
 
 
 def prepare(destination: Path) -> Path:
@@ -73,6 +75,8 @@ def without_later_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     first = [check for check in registered() if check.code in FIRST]
     monkeypatch.setattr(code_generator, "_checks", lambda context: first)
     monkeypatch.setattr(SampleRun, "_not_runnable", lambda self: "left out of this test")
+    some = property(lambda subject: scenarios(subject.view, seed=subject.seed)[:SCENARIOS])
+    monkeypatch.setattr(ScriptUnderTest, "scenarios", some)
 
 
 @pytest.mark.parametrize("name", ["user_spending", "offer_words"])
