@@ -128,10 +128,9 @@ def nodes_of_environment(train: Path, test: Path) -> tuple[Loaded, pd.DataFrame]
 
 def loaded_apart(train: Path, test: Path) -> tuple[Loaded, pd.DataFrame]:
     """The training rows, and the rows to predict as they are read together with them."""
-    both = load([train, test])
-    first, last = both.given_test
+    alone, both = load([train]), load([train, test])
     # Without a target, both files have the same columns, and are one table; equal files are read once.
-    alone, asked = load([train]), both.inference if both.inference is not None else both.table.iloc[first:last]
+    asked = both.table.tail(both.samples.test_rows) if both.inference is None else both.inference
     return alone, (asked if len(asked) else alone.table).reset_index(drop=True)
 
 

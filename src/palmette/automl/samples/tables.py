@@ -60,7 +60,7 @@ class Raw:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        return tuple(self.frame)
+        return tuple(self.frame.columns)
 
     def texts(self, name: str) -> pd.Series[Any]:
         """A column as keys."""
