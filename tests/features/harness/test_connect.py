@@ -6,8 +6,6 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import ConnectHarness, HarnessProbe, OrderOfTests, ScriptCase
 from palmette.features.spec.values import SparkType
@@ -84,19 +82,19 @@ FAULTS = {
     "no column": ("    return users.select('nope')", "UNRESOLVED_COLUMN"),
     "fails late": ("    return users.selectExpr('1 / 0 AS x')", "DIVIDE_BY_ZERO"),
     "no frame": ("    return 3", "TypeError: build gave int instead of a DataFrame"),
-    "ends the process": ("    import os; os._exit(9)", "ProcessEnded"),
     "strange type": ("    return users.selectExpr('struct(1) AS x')", "UnreadableResult"),
+    "ends the process": ("    import os; os._exit(9)", "ProcessEnded"),
 }
+"""By name: the body of a build function, and its error. The last one ends the process in which all are called."""
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_what_a_script_does_wrong_is_a_value(harness: ConnectHarness, team: Path, case: MakeCase, fault: str) -> None:
-    body, message = FAULTS[fault]
-    script = team / "faulty.py"
-    script.write_text(f"def build(users):\n{body}\n", encoding="utf-8")
-    result = harness.execute(script, "build", [case()], root=team)[0]
-    assert message in result.error and result.frame is None
-    assert "JVM stacktrace" not in result.error
+def test_what_a_script_does_wrong_is_a_value(harness: ConnectHarness, team: Path, case: MakeCase) -> None:
+    cases = [case(fault, script=team / f"{fault.replace(' ', '_')}.py") for fault in FAULTS]
+    for each in cases:
+        each.script.write_text(f"def build(users):\n{FAULTS[each.name][0]}\n", encoding="utf-8")
+    for result in harness.execute(cases[0].script, "build", cases, root=team):
+        assert FAULTS[result.name][1] in result.error and result.frame is None
+        assert "JVM stacktrace" not in result.error
 
 
 def test_the_trace_shows_the_team_s_lines_alone(harness: ConnectHarness, team: Path, case: MakeCase) -> None:
@@ -118,7 +116,7 @@ def test_a_script_that_cannot_be_imported_fails_each_case(harness: ConnectHarnes
 def test_a_case_that_never_ends_is_ended(harness: ConnectHarness, team: Path, case: MakeCase) -> None:
     script = team / "endless.py"
     script.write_text("def build(users):\n    while True: pass\n", encoding="utf-8")
-    quick = dataclasses.replace(harness, case_seconds=1.0)
+    quick = dataclasses.replace(harness, case_seconds=0.4)
     first, second = quick.execute(script, "build", [case("one"), case("two")], root=team)
     assert first.error.startswith("TimeoutError") and second.error.startswith("NotRun")
 
@@ -188,7 +186,7 @@ def test_tests_run_against_each_variant(harness: ConnectHarness, script: Path, t
         "broken": text.replace("def build", "def built"),
         "original again": text,
     }
-    quick = dataclasses.replace(harness, variant_seconds=4.0)
+    quick = dataclasses.replace(harness, variant_seconds=2.5)
     results = quick.run_tests(team / "tests" / "test_spend.py", variants, script, root=team)
     assert list(results) == list(variants)
     everything = ("test_counts[31-1]", "test_counts[1-1]", "test_nothing")

@@ -264,7 +264,7 @@ def test_the_teams_usual_call_runs(
     pq.write_table(pa.table({"user_id": [7], "country": ["PT"]}), root / "users/part.parquet")
     call = run_call(conventions.entry, script.path, view, config, datetime(2025, 3, 31, tzinfo=UTC))
     harness = ConnectHarness(warm_spark)
-    done = harness.run_main(root / call.path, call.arguments, function=call.function, root=root)
+    done = harness.run_main(root / call.path, call.arguments, function=call.function, few_rows=True, root=root)
     assert done.ok, (done, script.text)
     (row,) = ds.dataset(root / "out", exclude_invalid_files=True).to_table().to_pylist()
     right = {"user_id": 7, "redemptions_30d": 2, "amount_7d": 3.5, "country": "PT", "redeemed_90d": 2, "share": 1.0}
