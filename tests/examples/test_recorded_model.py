@@ -100,9 +100,7 @@ def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path, monkeypa
     """The recorded tests ask for the very schema of the expected rows, nullability included; the script fails on that,
     and the planner, which saw the failure alone, went back to the test writer."""
     whole, command = TeamSuiteCheck._run, "python -m pytest -q tests/features/test_user_offer_history.py"
-    monkeypatch.setattr(
-        TeamSuiteCheck, "_run", lambda self, root, subject: whole(replace(self, command=command), root, subject)
-    )
+    monkeypatch.setattr(TeamSuiteCheck, "_run", lambda self, *given: whole(replace(self, command=command), *given))
     result = replay("user_offer_history", tmp_path)
     assert result.status == "finished", result.reason
     assert sum(cost.calls for cost in result.state.bill.values()) == len(recorded_calls("user_offer_history"))

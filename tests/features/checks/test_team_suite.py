@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from palmette.features.checks import CheckResult, TeamSuiteCheck, run_checks
+from palmette.features.checks.kept_tests import KeptTests
+from palmette.features.passed import PassedBefore
 from palmette.sandbox import Sandbox
 
 PASSES = "def test_one(): ...\n"
@@ -120,3 +122,55 @@ def test_a_runner_that_is_missing_has_not_passed(command: str, checked: Callable
     assert found(outcome) == [("team-suite", "")]
     missing = "No module named pytest" if "pytest" in command else "no-such-runner"
     assert missing in outcome.violations[0].evidence
+
+
+TEAM = {
+    "maths.py": "def double(x):\n    return 2 * x\n",
+    "helpers.py": "from maths import double\n",
+    "test_maths.py": "import os\nfrom helpers import double\n\ndef test_double():\n    assert double(2) == 4\n"
+    "    os.environ['RAN'] = 'yes'\n",
+    "test_folder.py": "import os\n\ndef test_files():\n    assert os.listdir('.')\n",
+    "test_views.py": "import os\n\ndef test_views():\n    view = 'new_view.py'\n"
+    "    assert not os.path.exists(view) or 'BROKEN' not in open(view).read()\n",
+}
+
+
+@pytest.fixture
+def suite(sandbox: Sandbox, tmp_path: Path) -> Callable[..., str]:
+    """Runs a team's suite with new files, and tells what ran and what was kept."""
+    base = tmp_path / "base"
+    base.mkdir()
+    for name, text in TEAM.items():
+        (base / name).write_text(text, encoding="utf-8")
+
+    def run(script: str = "", tests: str = PASSES) -> str:
+        files = {"new_view.py": script, "test_new_view.py": tests}
+        kept = KeptTests(PassedBefore(tmp_path / "passed"), base, files)
+        root = tmp_path / "checkout"
+        for name, text in {**TEAM, **files}.items():
+            root.mkdir(exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+        subject: Any = SimpleNamespace(root=root, tests=root / "test_new_view.py")
+        check = TeamSuiteCheck(sandbox, lambda root: {"PYTHONPATH": str(root)}, before=lambda: base, kept=kept)
+        outcome = check.check(subject)
+        return outcome.detail or ", ".join(violation.subject for violation in outcome.violations)
+
+    return run
+
+
+def test_files_that_see_nothing_new_are_kept(suite: Callable[..., str]) -> None:
+    assert suite() == "4 tests pass, 0 skipped"
+    assert suite() == "1 tests pass, 0 skipped; kept: 3 files"
+    assert suite("x = 1\n") == "3 tests pass, 0 skipped; kept: 1 file", "others look around, or name the new file"
+
+
+def test_a_file_that_needs_a_kept_one_is_measured_with_it(suite: Callable[..., str]) -> None:
+    assert suite() == "4 tests pass, 0 skipped"
+    needs = "import os\n\ndef test_new():\n    assert os.environ['RAN']\n"
+    assert suite(tests=needs) == "4 tests pass, 0 skipped"
+
+
+def test_a_failing_file_is_measured_again(suite: Callable[..., str]) -> None:
+    assert suite(tests=FAILS) == suite(tests=FAILS) == "test_new_view.test_two"
+    assert suite("BROKEN = 1\n") == suite("BROKEN = 1\n") == "test_views.test_views", "it passes without the new files"
+    assert suite() == "4 tests pass, 0 skipped"

@@ -2,14 +2,16 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
+from palmette.errors import counted
 from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.examples import EVIDENCE
+from palmette.features.checks.kept_tests import KeptTests, without
 from palmette.features.checks.tests import FAILED
 from palmette.sandbox import Access, Limits, Sandbox, relative_to_root
 from palmette.sandbox.suite import Suite, run_suite
@@ -36,9 +38,11 @@ class TeamSuiteCheck:
     seconds: float = 600
     before: Callable[[], Path] | None = None
     """Creates a checkout without the new files; called only if the suite fails."""
+    kept: KeptTests | None = None
+    """What need not run again."""
 
     def check(self, subject: ScriptUnderTest) -> CheckResult:
-        found = self._run(subject.root, subject)
+        found = self._run(subject.root, subject, self.kept.found() if self.kept else ())
         codes = {violation.code for violation in found.violations}
         if self.before is None or self.code not in codes:
             return found
@@ -50,7 +54,8 @@ class TeamSuiteCheck:
             detail=f"fails without the new files, too: {names}" if old else "",
         )
 
-    def _run(self, root: Path, subject: ScriptUnderTest) -> CheckResult:
+    def _run(self, root: Path, subject: ScriptUnderTest, kept: Sequence[str] = ()) -> CheckResult:
+        """Runs the suite without the tests that are kept."""
         argv = shlex.split(self.command) if self.command else [sys.executable, "-m", "pytest", "-q"]
         if argv[0] in ("python", "python3"):
             argv[0] = sys.executable
@@ -60,16 +65,20 @@ class TeamSuiteCheck:
             cwd=root,
             access=Access(write=(root,)),
             limits=Limits(seconds=self.seconds),
-            env=self.environment(root),
+            env={**self.environment(root), "PYTEST_ADDOPTS": shlex.join(f"--deselect={unit}" for unit in kept)},
         )
-        result, suite, doubt = done.execution, done.suite, done.doubt
+        result, suite, doubt = done.execution, done.suite and without(kept, done.suite), done.doubt
+        is_all_kept = bool(kept) and suite == Suite() and result.exit_code == NOTHING_COLLECTED
+        is_good = (result.ok or is_all_kept) and not doubt
+        if kept and not is_good and result.ended == "exited":  # tests may need others that ran before them
+            return self._run(root, subject)
         if suite is not None and suite.failed:
             traces = {name: relative_to_root(root, output) for name, output in suite.failed.items()}
             return CheckResult(tuple(_violation(name, trace, subject) for name, trace in traces.items()))
-        if suite == Suite() and not doubt and result.exit_code in (0, NOTHING_COLLECTED):
+        if not kept and suite == Suite() and not doubt and result.exit_code in (0, NOTHING_COLLECTED):
             return CheckResult(skipped="the team has no tests")
         is_recorded = suite is not None or "pytest" not in {Path(word).name for word in argv}
-        if not result.ok or doubt or not is_recorded:
+        if not is_good or not is_recorded:
             record = f" and a record that is not to be believed: {doubt}" if doubt else " and no record of a test"
             how = result.note or f"exit code {result.exit_code}"
             message = f"The team's test suite ends with {how}{record * (bool(doubt) or not is_recorded)}."
@@ -77,9 +86,12 @@ class TeamSuiteCheck:
             return CheckResult((_violation("", output, subject, message),))
         if suite is None:
             return CheckResult(detail=f"{shlex.join(argv)}: exit code 0")
-        if not suite.passed:
+        if not suite.passed and not kept:
             return CheckResult(skipped="no test of the team was run")
-        return CheckResult(detail=f"{len(suite.passed)} tests pass, {len(suite.skipped)} skipped")
+        if self.kept and root == subject.root:  # not for the suite without the new files
+            self.kept.keep(suite)
+        detail = f"{len(suite.passed)} tests pass, {len(suite.skipped)} skipped"
+        return CheckResult(detail=f"{detail}; kept: {counted(len(kept), 'file')}" if kept else detail)
 
 
 def _preexisting(violation: Violation) -> Violation:

@@ -11,6 +11,7 @@ from palmette.features.adoption.query import query_of
 from palmette.features.artefacts import Config, Conventions, RunRequest, Script, Template, Tests, Utilities, Utility
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, ScriptUnderTest
+from palmette.features.checks.kept_tests import KeptTests
 from palmette.features.checks.lint import LintCheck
 from palmette.features.checks.mutation import MutationCheck
 from palmette.features.checks.team import TeamSuiteCheck
@@ -136,7 +137,7 @@ class CodeGenerator(Agent):
             # below. Its result is read last.
             apart = Sandbox(bench.sandbox.isolation)
             own = replace(subject, root=bench.assemble(files, context.workspace / "suite"))
-            suite = beside.submit(run_checks, own, [self._team_suite(apart, context)])
+            suite = beside.submit(run_checks, own, [self._team_suite(apart, files, context)])
             try:
                 verdicts = [*self._measured(input, output, subject, files, context), suite.result()]
             except BaseException:
@@ -164,13 +165,16 @@ class CodeGenerator(Agent):
         context.progress("waiting for the team's test suite")
         return verdicts
 
-    def _team_suite(self, sandbox: Sandbox, context: Context) -> TeamSuiteCheck:
-        """Runs the team's whole test suite, including the view's files."""
+    def _team_suite(self, sandbox: Sandbox, files: list[TextFile], context: Context) -> TeamSuiteCheck:
+        """Runs the team's test suite, including the view's files."""
+        command = self.workbench.run.repository.test_command
+        new = {file.path: file.text for file in files}
         return TeamSuiteCheck(
             sandbox=sandbox,
             environment=self.workbench.environment,
-            command=self.workbench.run.repository.test_command,
+            command=command,
             before=partial(self.workbench.assemble, [], context.workspace / "before"),
+            kept=KeptTests(self.workbench.passed(command), self.workbench.repository, new),
         )
 
     def implicated(self, violation: Violation, output: Script) -> str | None:
