@@ -1,5 +1,6 @@
 """The checks that run scripts, together: each mistake is caught by the check that is meant to."""
 
+import importlib
 import json
 from contextlib import nullcontext
 from pathlib import Path
@@ -113,7 +114,8 @@ def test_the_command_finds_the_repository_of_a_script(
     for path, text in texts.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
-    monkeypatch.setattr("palmette.features.script_check.WarmSpark", lambda: nullcontext(warm_spark))
+    importlib.import_module("palmette.features.script_check")  # its annotations need the class
+    monkeypatch.setattr("palmette.sandbox.WarmSpark", lambda: nullcontext(warm_spark))
     files = [f"--fsc={ACTIVITY / 'fsc.yaml'}", f"--dfr={ACTIVITY / 'dfr.yaml'}", "--json"]
     files += ["--only=static", "--only=spec", "--only=plan"]
     done = CliRunner().invoke(check, [str(tmp_path / script), *files])
