@@ -1,6 +1,7 @@
 """Features computed from other columns of the same row, and the parts of timestamps."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -61,7 +62,7 @@ def month(days: np.ndarray) -> np.ndarray:
 
 def datetime_parts(frame: pd.DataFrame, parts: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Extracts parts of timestamps: `month`, `day`, `weekday` (0 is Monday), `hour` with minutes, `days` since 1970."""
-    made: dict[str, pd.Series] = {}
+    made: dict[str, Any] = {}
     for name, wanted in parts.items():
         times, days = frame[name].dt, (frame[name] - pd.Timestamp(0)) / pd.Timedelta(days=1)
         known = {"days": days, "hour": times.hour + times.minute / 60}

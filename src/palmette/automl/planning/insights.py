@@ -79,7 +79,7 @@ def _trainable(
         return Candidate(
             name=f"{one.learner}-recalled",
             learner=one.learner,
-            encoders=dict(one.encoders),  # type: ignore[arg-type]  # validated by the model
+            encoders=dict(one.encoders),
             settings=dict(one.settings),
             strategy=strategy if strategy in strategies else strategies[0],
             reason="it led a similar run",
