@@ -122,6 +122,25 @@ def test_homophily_is_the_share_of_edges_inside_a_class(tmp_path: Path) -> None:
     assert any(one.startswith("Homophily") for one in facts.limits)
 
 
+def test_nodes_without_columns_are_known_by_their_neighbours(tmp_path: Path) -> None:
+    table, edges = tables()
+    table[["paper", "area"]].to_csv(tmp_path / "nodes.csv", index=False)
+    edges.to_csv(tmp_path / "edges.csv", index=False)
+    columns = tuple(one for one in graph_blueprint().columns if one.kind != "number")
+    blueprint = graph_blueprint(columns=columns)
+    rows = load([tmp_path]).table
+    member = EnsembleMember(SGC, 1.0, encoder_of(SGC, blueprint), learner_of(SGC, blueprint))
+    typed = build(reader_of(blueprint)).fit_transform(rows)
+    known = rows["area"].where(np.arange(len(rows)) % 2 == 0, None)
+    problem = problem_of(blueprint)
+    model = build(problem.decided(problem.assembled((member,), "single"), None)).fit(typed, known)
+    hidden = np.flatnonzero(known.isna() & rows["area"].notna())
+    assert (model.predict(typed)[hidden] == rows["area"].to_numpy()[hidden]).mean() > 0.8
+    assert model.predict(typed.head(1).assign(paper="new")).tolist() == [model.predict(typed.head(1))[0]]
+    (package,) = (one for one in write_package(blueprint, selected(SGC)) if one.path.endswith("features.py"))
+    assert "ColumnTransformer(transformers=[])" in package.text
+
+
 def test_nodes_are_clustered_by_their_columns_and_those_of_their_neighbours(tmp_path: Path) -> None:
     assert problems_of(("clustering",), {"node", "number", "edges"}) == ("node_clustering",)
     found = graph_splits(tmp_path, alike=1.0)

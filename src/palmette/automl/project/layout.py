@@ -198,7 +198,7 @@ def _statements(call: Call) -> list[str]:
             case Call(path=path, arguments={"steps": steps}) if path == PIPELINE and len(value.arguments) == 1:
                 made: Value = Call(SHORTER[path], {}, tuple(compact(one, step) for step, one in steps))
                 name = "_".join(step for step, _ in steps) if every.count(value) > 1 else name
-            case Call(path=path, arguments={"transformers": parts}) if path == COLUMNS and len(value.arguments) == 1:
+            case Call(path=path, arguments={"transformers": [_, *_] as parts, **rest}) if path == COLUMNS and not rest:
                 made = Call(SHORTER[path], {}, tuple((compact(one, part), names) for part, one, names in parts))
             case Call(path=path, arguments=arguments, positional=positional):
                 given = {key: compact(one, key) for key, one in arguments.items()}

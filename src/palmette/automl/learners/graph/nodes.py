@@ -155,7 +155,7 @@ def neighbours(value: Any) -> tuple[str, ...] | None:
 
 @dataclass(eq=False, repr=False)
 class NodeFeatures(NodeModel, BaseEstimator):
-    """Encodes the columns of nodes."""
+    """Encodes the columns of nodes; without columns, a node of the graph is a feature of its own."""
 
     encoder: Any  # a transformer of typed columns
     graph: bool = False  # whether to return the features of all nodes, for models that look at neighbours
@@ -170,7 +170,9 @@ class NodeFeatures(NodeModel, BaseEstimator):
         made = self.encoder_.fit_transform(X.own, y)
         if not self.graph and not self.hops:
             return made
-        self.nodes_ = Nodes(sparse.csr_array(self.encoder_.transform(X.rows)), X.links, X.places)
+        rows = sparse.csr_array(self.encoder_.transform(X.rows))
+        rows = rows if rows.shape[1] else sparse.eye_array(len(X.rows), format="csr")
+        self.nodes_ = Nodes(rows, X.links, X.places)
         return self._with_graph(self.nodes_)
 
     def transform(self, X: Nodes) -> Any:
@@ -179,6 +181,7 @@ class NodeFeatures(NodeModel, BaseEstimator):
         if X.graph is None:
             return self._with_graph(Nodes(self.nodes_.rows, X.links, X.places))
         rows = sparse.csr_array(self.encoder_.transform(X.rows))
+        rows.resize(len(X.rows), self.nodes_.rows.shape[1])
         return self._with_graph(Nodes(rows, X.links, X.places, self.nodes_))
 
     def _with_graph(self, nodes: Nodes) -> Any:
