@@ -13,7 +13,7 @@ from palmette.automl.composition import learner_named
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.learners.forecasting.forecaster import Forecaster
 from palmette.automl.learners.forecasting.series import Series, SeriesColumns
-from palmette.automl.learners.forecasting.simple import LogScale, SeasonalNaive, Theta, WeightedForecasts
+from palmette.automl.learners.forecasting.simple import SeasonalNaive, Theta, WeightedForecasts
 from palmette.automl.learners.learner import TrainingSetup
 from palmette_bench.forecast_at_origin import last_rows
 
@@ -76,9 +76,14 @@ def test_a_flat_series_beside_others_stays_flat() -> None:
 
 
 def test_growth_by_a_rate_is_a_line_on_the_log_scale() -> None:
-    values = 100 * 1.02 ** np.arange(60)
-    made = LogScale(Theta()).fit([series(values)], HORIZON).predict([series(values)])
-    assert (np.diff(made[0]) > 0).all()
+    steps, theta, made = np.arange(60 + HORIZON), learner_named("theta"), {}
+    rows = pd.DataFrame({"load": 100 * 1.02**steps * (1 + 0.2 * np.sin(2 * np.pi * steps / 12))})
+    data = facts(time="", frequency="1")
+    for start in theta.portfolio(data):
+        model = build(theta.estimator(start.settings, TrainingSetup(data))).fit(rows[:60])
+        made[start.name] = np.abs(model.predict(rows[:60])["load"] - rows["load"][60:].to_numpy()).mean()
+    assert made["theta-log"] < 0.8 * made["theta"], made
+    assert [one.name for one in theta.portfolio(facts(is_positive=False))] == ["theta"], "of positive series only"
 
 
 def test_weights_are_those_of_the_mean() -> None:

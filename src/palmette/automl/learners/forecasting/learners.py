@@ -15,6 +15,7 @@ LEAST_LAGS = 2
 SHARES = (1.0, 0.7, 0.5, 0.25, 0.125)  # lags of the averaged ridge regressions, as shares of the most lags
 MOST_SEASON = 24  # steps of a season above which statistical models of it take too long
 MANY = 50  # number of series above which a model for each is worse than one for all
+LOGARITHMS = Range.choice(False, True, default=False, note="of logarithms", searched=False)
 TYPICAL = SeriesUse(targets=("y",), horizon=24, seasons=(24,), shortest=1000, context=720)
 
 
@@ -104,9 +105,7 @@ class LinearForecast(_Forecast):
             found["own"] = ({"own": True}, "weights of each series by itself")
         if most >= 8 * LEAST_LAGS:
             found["short"] = ({"lags": max(most // 4, 2 * LEAST_LAGS)}, "few lags, which suits what changes its ways")
-        if use.is_positive:
-            found["log"] = ({"log": True}, "of logarithms, where series grow by a rate")
-        return found
+        return found | _on_logarithms(use)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         most = max(lags_of(facts.series or TYPICAL), 2 * LEAST_LAGS)
@@ -114,7 +113,7 @@ class LinearForecast(_Forecast):
         return {
             "lags": Range.whole(LEAST_LAGS, most, note=note),
             "own": Range.choice(False, True, default=False, note="weights of each series by itself", searched=False),
-            "log": Range.choice(False, True, default=False, note="of logarithms", searched=False),
+            "log": LOGARITHMS,
         }
 
 
@@ -178,8 +177,11 @@ class ThetaMethod(_Forecast):
         season = int(settings.get("season") or use.season)
         return {"season": season} if season > 1 else {}
 
+    def starts(self, use: SeriesUse) -> Mapping[str, tuple[Settings, str]]:
+        return {**super().starts(use), **_on_logarithms(use)}
+
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
-        return {"season": Range.whole(1, 10_000, (facts.series or TYPICAL).season)}
+        return {"season": Range.whole(1, 10_000, (facts.series or TYPICAL).season), "log": LOGARITHMS}
 
 
 class AutoETS(_Forecast):
@@ -230,6 +232,11 @@ class BoostedForecast(_Forecast):
             "leaves": Range.whole(4, 127, 31, "leaves of a tree", log=True),
             "rate": Range(0.01, 0.2, 0.05, "learning rate", log=True),
         }
+
+
+def _on_logarithms(use: SeriesUse) -> dict[str, tuple[Settings, str]]:
+    """Returns the starting point of positive series that grow by a rate."""
+    return {"log": ({"log": True}, "of logarithms, where series grow by a rate")} if use.is_positive else {}
 
 
 def lags_of(use: SeriesUse) -> int:
