@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,7 +38,7 @@ from palmette.automl.profile.profile import column_figures, target_figures
 from palmette.automl.project import BuiltPackage, write_package
 from palmette.automl.samples import Loaded, Samples
 from palmette.automl.samples.load import load
-from palmette.automl.search.results import comparable
+from palmette.automl.search.results import comparable, fit_seconds
 from palmette.automl.search.runs import Search
 from palmette.automl.search.selection import select
 from palmette.automl.splitting import DataSplits, HoldOut, SplitRequest
@@ -166,11 +167,14 @@ class ExternalRun:
         if not found:
             ended = "; ".join(one.message for one in (*run.failures, *run.violations))
             raise DeveloperError(f"Training left nothing: {ended}", code="no-candidate")
-        results, rows = comparable(found, self.splits, ())
-        scorer, folds = problem_of(self.blueprint).scorer(rows), self.blueprint.folds.count
+        results, rows = comparable(found, self.splits)
         left = max(1.0, started + budget - time.monotonic() - starts)
-        taken = {one.name: one.trial.fit_seconds(folds) / left for one in results}
-        chosen = select(results, scorer, self.blueprint.ensembling, taken)
+        trials = {one.name: one.trial for one in results}
+
+        def taken(names: Collection[str]) -> float:
+            return fit_seconds([trials[name] for name in names], self.blueprint) / left
+
+        chosen = select(results, problem_of(self.blueprint).scorer(rows), self.blueprint.ensembling, taken)
         self.package = BuiltPackage(self.folder / "package", self.sandbox, self.blueprint)
         self.package.write(write_package(self.blueprint, chosen))
         fitting = time.monotonic()

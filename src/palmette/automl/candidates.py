@@ -229,12 +229,10 @@ class Trial(Model):
     """Folds that it did not predict in time; its outputs are NaN there."""
     seconds: float
     """Time of its fits and of encoding its features on one worker, even if another candidate encoded them."""
+    learning: float = 0.0
+    """Expected seconds of its learner in a fit on all rows."""
     encoding: float = 0.0
-    """Seconds of stateless encoders on all rows, which the final fit repeats."""
-
-    def fit_seconds(self, folds: int) -> float:
-        """Returns the expected seconds of a fit on all rows."""
-        return self.seconds / (folds - 1) + self.encoding
+    """Expected seconds of its encoders in a fit on all rows."""
 
 
 class ChosenMember(Model):
@@ -258,6 +256,8 @@ class Selection(Model):
     class_weights: tuple[float, ...] | None = None
     best_single: str
     reason: str = ""
+    rows: int = 0
+    """Training rows that there is time to fit it on; 0 for all."""
 
 
 class OwnCode(Model):

@@ -1,11 +1,12 @@
 """Turns a blueprint and a candidate into estimators as data, composed of encoders and a learner; fits nothing."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from palmette.automl.calls import Call, Name, Value, function_step, pipeline, with_arguments
+from palmette.automl.calls import Call, Name, Value, function_step, pipeline, source, with_arguments
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
 from palmette.automl.encoders.shared import FromFolder, scaled
@@ -263,6 +264,12 @@ def encoder_of(candidate: Candidate, blueprint: Blueprint) -> Call:
     columns = Call("sklearn.compose.ColumnTransformer", {"transformers": transformers})
     encoder: Call = load("problem", blueprint.problem)(blueprint).encoder(columns, candidate)
     return encoder
+
+
+def encoding_key(candidate: Candidate, blueprint: Blueprint) -> str:
+    """Returns a key that is equal for candidates with the same features."""
+    text = f"{source(encoder_of(candidate, blueprint))} {candidate.strategy.target_transform}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = None, threads: int = 1) -> Call:

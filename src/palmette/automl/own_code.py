@@ -157,10 +157,10 @@ def contract_violations(
     return [failure_of(trace, last.strip(), modules, subject)]
 
 
-def sampled(blueprint: Blueprint, splits: DataSplits) -> DataSplits:
+def sampled(blueprint: Blueprint, splits: DataSplits, rows: int = SAMPLE) -> DataSplits:
     """Returns a sample of training rows, with some of each class."""
     classes = splits.train[blueprint.target].astype(str).to_numpy() if blueprint.classes else None
-    return splits.sample(SAMPLE, blueprint.seed, classes, least=2 * blueprint.folds.count)
+    return splits.sample(rows, blueprint.seed, classes, least=2 * blueprint.folds.count)
 
 
 def failure_of(trace: str, last: str, modules: Iterable[OwnCode], subject: str) -> Violation:

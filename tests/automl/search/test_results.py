@@ -11,7 +11,15 @@ from small_blueprints import LIGHTGBM, blueprint, guests, splits
 
 from palmette.automl.candidates import Candidate, Trial
 from palmette.automl.problems.problem import problem_of
-from palmette.automl.search.results import CandidateLoad, CandidateResult, comparable, read_results, write_results
+from palmette.automl.search.job import sampled_rows
+from palmette.automl.search.results import (
+    CandidateLoad,
+    CandidateResult,
+    comparable,
+    fit_seconds,
+    read_results,
+    write_results,
+)
 
 GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5], [0.6, 0.4]])
 PROBLEM = problem_of(blueprint())
@@ -141,9 +149,30 @@ def test_candidates_are_compared_on_the_rows_that_all_of_them_predicted() -> Non
         for name, missing, outputs in (("dummy", (), GOOD), ("lightgbm", (1,), part), ("linear", (), GOOD))
     ]
     rows = splits(guests(4))
-    alone, some = comparable(results[:2], rows, ["dummy"])
-    assert [len(one.outputs) for one in alone] == [2, 2] and len(some.train) == 2
-    kept, every = comparable(results, rows, ["dummy"])
-    assert [one.name for one in kept] == ["dummy", "linear"] and every is rows
-    lines, some = comparable(results, rows, ["dummy", "linear"])
-    assert len(lines) == 3 and len(some.train) == 2
+    kept, some = comparable(results, rows)
+    assert [len(one.outputs) for one in kept] == [2, 2, 2] and len(some.train) == 2
+    assert comparable([results[0], results[2]], rows)[1] is rows
+
+
+def test_a_sample_of_rows_has_outputs_and_no_other_row(tmp_path: Path) -> None:
+    kept, folds = sampled_rows(4, 2, PROBLEM.blueprint.seed), np.array([0, 0, 1, 1])
+    outputs = np.full_like(GOOD, np.nan)
+    outputs[kept] = GOOD[kept]
+    folder = written(tmp_path, outputs)
+    assert not read(folder, folds=folds).results
+    log = json.loads((folder / "trials.json").read_text("utf-8"))
+    (folder / "trials.json").write_text(json.dumps({**log, "rows": 2}), encoding="utf-8")
+    load = read(folder, folds=folds)
+    assert np.flatnonzero(load.results[0].predicted).tolist() == kept.tolist() and load.rows == 2
+    np.save(folder / "outputs" / "lightgbm.npy", GOOD)
+    assert not read(folder, folds=folds).results, "of rows that were not sampled"
+
+
+def test_features_that_members_share_are_computed_once_in_the_final_fit() -> None:
+    some = [{**trial(name, **fields), "learning": 1.0, "encoding": 5.0} for name, fields in (
+        ("lightgbm", {}), ("deep", {"settings": {"num_leaves": 60}}), ("linear", {"learner": "linear"})
+    )]  # fmt: skip
+    trials = [Trial.model_validate(one) for one in some]
+    assert [fit_seconds(trials[:count], PROBLEM.blueprint) for count in (1, 2, 3)] == [6.0, 7.0, 13.0]
+    stacked = PROBLEM.blueprint.model_copy(update={"ensembling": "stacking"})
+    assert fit_seconds(trials[:2], stacked) == 12.0 * (stacked.folds.count + 1)

@@ -8,7 +8,7 @@ import pytest
 from small_blueprints import LIGHTGBM, LINEAR, blueprint
 
 from palmette.automl.candidates import Candidate
-from palmette.automl.search import schedule
+from palmette.automl.search import encoding_costs, schedule
 from palmette.automl.search.job import SearchJob
 from palmette.automl.search.schedule import Rating, Schedule
 from palmette.automl.search.worker import SAMPLE, FoldResult, FoldTask
@@ -16,7 +16,6 @@ from palmette.automl.search.worker import SAMPLE, FoldResult, FoldTask
 DUMMY = Candidate(name="dummy", learner="dummy")
 KNN = Candidate(name="knn", learner="knn")
 FOLDS = np.arange(240) % 3
-OUTPUTS = np.full((80, 2), 0.5)
 
 
 class Clock:
@@ -24,11 +23,12 @@ class Clock:
 
     def __init__(self, candidates: tuple[Candidate, ...], fits: dict[str, float], **options: Any) -> None:
         self.fits, self.scores, self.whole = fits, options.pop("scores", {}), options.pop("whole", 0.0)
+        folds = options.pop("folds", FOLDS)
         fields = {"blueprint": blueprint(), "baselines": ("dummy",), "seconds": 100.0, "started": 0.0, "workers": 1}
         made = SearchJob.model_validate({**fields, "candidates": candidates, "tuning": False, **options})
         self.now, self.name, self.fold = 0.0, "", 0
-        rating = Rating(lambda _: self.scores.get(self.name, 0.5), lambda _, __: self.scores.get(self.name, 0.5))
-        self.schedule = Schedule(made, FOLDS, rating, 0.0, made.seconds)
+        self.rating = Rating(lambda _: self.scores.get(self.name, 0.5), lambda _, __: self.scores.get(self.name, 0.5))
+        self.schedule = Schedule(made, folds, self.rating, 0.0, made.seconds)
         self.tasks: list[FoldTask] = []
 
     def run(self, until: float = np.inf) -> list[str]:
@@ -42,7 +42,8 @@ class Clock:
                 self.schedule.record(task, FoldResult(None, None, seconds, shared=self.whole))
                 continue
             rounds = 10 if self.name.startswith("lightgbm") else None
-            self.schedule.record(task, FoldResult(OUTPUTS, rounds, seconds))
+            outputs = np.full((int(np.sum(self.schedule.folds == task.fold)), 2), 0.5)
+            self.schedule.record(task, FoldResult(outputs, rounds, seconds))
         return [one.candidate.name for one in self.tasks]
 
     def status(self) -> dict[str, str]:
@@ -144,8 +145,10 @@ def test_features_are_paid_for_by_their_cost_on_a_sample(
     """Those of 60 s would take the final fit, which computes them again, beyond the time."""
     network = SimpleNamespace(name="network", once=True, seconds=lambda _: 1.0)
     slow = Candidate(name="extra_trees", learner="extra_trees")
-    usual = schedule.encoders_of
-    monkeypatch.setattr(schedule, "encoders_of", lambda one, facts: [network] if one == slow else usual(one, facts))
+    usual = encoding_costs.encoders_of
+    monkeypatch.setattr(
+        encoding_costs, "encoders_of", lambda one, facts: [network] if one == slow else usual(one, facts)
+    )
     clock = Clock((DUMMY, LINEAR, slow, KNN), {}, whole=whole)
     order = clock.run()
     assert [task.fold for task in clock.tasks].count(SAMPLE) == 1 and clock.tasks[0].fold == SAMPLE
@@ -160,3 +163,19 @@ def test_the_search_ends_early_enough_for_the_final_fit_of_the_best() -> None:
     clock = Clock((DUMMY, KNN, LINEAR), {"knn": 20}, scores={"knn": 0.9})
     clock.run(70)
     assert clock.schedule.end == 90.0, "a fit of 30 s on all rows, and 20 s beyond the search"
+
+
+def test_a_search_goes_on_with_as_many_rows_as_there_is_time_for() -> None:
+    """A fit of 1000 rows takes a second of three: one of 100000, and the final fit, would take many."""
+    folds = np.arange(100_000) % 3
+    clock = Clock((DUMMY, KNN), {"knn": 1.0}, folds=folds, seconds=1.5)
+    assert clock.run() == ["knn"] and [one.fold for one in clock.tasks] == [SAMPLE]
+    assert 2_000 < clock.schedule.most_rows < 30_000
+    clock.schedule.take(folds[: clock.schedule.most_rows], clock.rating)
+    assert clock.run()[1:] == ["dummy"] * 3 + ["knn"] * 3
+    assert clock.status() == {"dummy": "finished", "knn": "finished"}
+
+
+def test_the_first_candidate_that_ends_in_time_has_to_finish() -> None:
+    clock = Clock((DUMMY, KNN, LINEAR), {"knn": 1.0, "": 0.01}, folds=np.arange(100_000) % 3, seconds=1.5)
+    assert clock.run() == ["knn", "linear"] + ["dummy"] * 3 + ["linear"] * 3 and clock.schedule.needed == "linear"

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from small_blueprints import LIGHTGBM, LINEAR, blueprint, guests, splits
 
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.problems.problem import problem_of
+from palmette.automl.search import driver, runs, schedule
 from palmette.automl.search.results import CandidateLoad, read_results
 from palmette.automl.search.runs import START_SECONDS, Search, own_code_seconds
 from palmette.automl.search.selection import select
@@ -131,6 +133,22 @@ def test_time_that_is_left_goes_to_settings(tmp_path: Path, sandbox: Sandbox) ->
 def test_a_short_budget_leaves_a_model_and_the_dummy(tmp_path: Path, sandbox: Sandbox) -> None:
     run = search(tmp_path, sandbox, blueprint(), 0.5)
     assert {"dummy", "lightgbm"} <= {one.name for one in run.results}, status(run)
+
+
+def test_sampled_rows_are_searched_where_no_fold_would_end_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_module(_: Sandbox, __: str, folder: Path, ___: float) -> SimpleNamespace:
+        driver.main(folder)
+        return SimpleNamespace(ok=True)
+
+    monkeypatch.setattr(runs, "run_module", run_module)
+    monkeypatch.setattr(schedule, "LEAST_ROWS", 90)
+    monkeypatch.setattr(schedule.Schedule, "_seconds_needed", lambda *_: 1e6)
+    run = search(tmp_path, Sandbox(), blueprint(candidates=(LINEAR,), tuning=False), 20.0)
+    found = run.result("linear")
+    assert found is not None and run.rows == 90 == int(found.predicted.sum()), status(run)
+    assert read_results(tmp_path, problem_of(blueprint()), len(guests())).rows == 90
 
 
 def test_a_planned_baseline_is_trained_early_and_the_same_seed_gives_the_same_outputs(

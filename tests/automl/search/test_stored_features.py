@@ -71,17 +71,15 @@ def test_transformers_that_learn_stay_as_they_are(frame: Any, tmp_path: Path) ->
     assert with_stored(encoder, frame, tmp_path) == encoder
 
 
-def test_a_sample_is_kept_and_measures_all_rows(frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_features, "PIECE", 10)
+def test_a_sample_measures_all_rows(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 102.0])
+    monkeypatch.setattr(stored_features, "TIMED", 10)
     monkeypatch.setattr(stored_features.time, "monotonic", lambda: next(clock))
-    assert sampled_seconds(ENCODER, frame, tmp_path) == 2.0 * 50 / 10
-    (piece,) = tmp_path.glob("*-0.npy")
-    assert np.load(piece).shape == (10, 12)
+    assert sampled_seconds(ENCODER, frame) == 2.0 * 50 / 10
 
 
 def test_texts_that_are_repeated_are_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_features, "PIECE", 2)
+    monkeypatch.setattr(stored_features, "TIMED", 2)
     clock = iter([0.0, 1.0])
     monkeypatch.setattr(stored_features.time, "monotonic", lambda: next(clock))
     statistics = Call("palmette.automl.search.stored_features.StoredFeatures", {"path": "none.npy"})
@@ -89,4 +87,4 @@ def test_texts_that_are_repeated_are_measured_once(tmp_path: Path, monkeypatch: 
     np.save(tmp_path / "none.npy", np.zeros((6, 1)))
     monkeypatch.chdir(tmp_path)
     rows = pd.DataFrame({"text": ["one", "two", "one", "two", "one", "three"]})
-    assert sampled_seconds(ENCODER, rows, tmp_path) == 1.5
+    assert sampled_seconds(ENCODER, rows) == 1.5

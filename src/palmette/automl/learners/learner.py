@@ -194,6 +194,11 @@ class Learner:
         """Returns the settings that it accepts, by name."""
         return {}
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether it learns in steps and can end after any of them."""
+        return type(self).fit is not Learner.fit
+
     def unavailable(self) -> str:
         """Explains why it cannot train here, and the remedy; empty if it can."""
         module = missing_requirement(self.requires)

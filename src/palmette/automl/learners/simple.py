@@ -83,7 +83,7 @@ class Neighbours(Learner):
         return {"n_neighbors": Range.whole(1, 100, USUAL, log=True)}
 
 
-TREES, TREES_AT_ONCE = 100, 50
+TREES = 100
 LEAVES = 5_000  # most leaves of a tree: more make files of gigabytes for little gain
 
 
@@ -106,14 +106,14 @@ class _Forest(Learner):
         return {"min_samples_leaf": Range.whole(leaf, 10 * leaf, leaf, log=True), "max_features": share}
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
-        most, estimator.n_estimators = estimator.n_estimators, 0
+        started, most, count, more = time.monotonic(), estimator.n_estimators, 0, 1.0
         estimator.set_params(warm_start=True)
-        while estimator.n_estimators < most:
-            estimator.n_estimators = min(most, estimator.n_estimators + TREES_AT_ONCE)
-            estimator.fit(fold.train, fold.target, **fold.options)
-            if time.monotonic() > deadline:
-                break
-        return int(estimator.n_estimators)
+        while count < most and more >= 1:
+            count = min(most, count + min(max(count, 1), int(more)))
+            estimator.set_params(n_estimators=count).fit(fold.train, fold.target, **fold.options)
+            now = time.monotonic()
+            more = (deadline - now) * count / (now - started)  # trees that there is time for
+        return int(count)
 
 
 class ExtraTrees(_Forest):

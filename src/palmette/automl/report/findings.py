@@ -89,8 +89,7 @@ def _report_data(run: Path, known: Mapping[str, Any], splits: DataSplits) -> Rep
     assessment, comparison = known["assessment"], known["comparison"]
     problem, selection, made = problem_of(known["blueprint"]), comparison.selection, None
     folder = Store(run / "fitted").folder(comparison.store or known["assembly"].store)
-    baselines = [one.name for one in comparison.leaderboard if one.track == "baseline"]
-    results, part = comparable(read_results(folder, problem, len(splits.train)).results, splits, baselines)
+    results, part = comparable(read_results(folder, problem, len(splits.train)).results, splits)
     if assessment.answers is not None:
         table = pd.read_csv(io.StringIO(assessment.answers.text), dtype=str, keep_default_na=False)
         made = problem.predictions(table, len(splits.judged.holdout))

@@ -19,12 +19,24 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from palmette.automl.calls import build
 from palmette.automl.composition import reader_of
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import problem_of
-from palmette.automl.search.job import CONTEXT, ENCODINGS, FOLDS, GROUPS, LOG, OUTPUTS, OWN, ROWS, SearchJob
+from palmette.automl.search.job import (
+    CONTEXT,
+    ENCODINGS,
+    FOLDS,
+    GROUPS,
+    LOG,
+    OUTPUTS,
+    OWN,
+    ROWS,
+    SearchJob,
+    sampled_rows,
+)
 from palmette.automl.search.schedule import Rating, Schedule
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
 from palmette.automl.splitting import DataSplits
@@ -45,18 +57,28 @@ def main(folder: Path) -> None:
     workspace = _workspace(folder, job)
     end = start + job.seconds - ENDING
     schedule = RecordedSchedule(job, workspace.folds, _rating(workspace, job.only_fold is not None), start, end)
-    schedule.folder = folder
-    pool = Pool(workspace, job.workers)
-    try:
-        _search(schedule, pool)
-    finally:
-        pool.stop()
+    schedule.folder, schedule.total = folder, len(workspace.rows)
+    schedule.kept = np.arange(schedule.total)
+    _search(schedule, workspace)
+    if schedule.most_rows < schedule.total:
+        schedule.kept = sampled_rows(schedule.total, schedule.most_rows, job.blueprint.seed)
+        workspace = workspace.sampled(schedule.kept)
+        schedule.take(workspace.folds, _rating(workspace, hidden=False))
+        _search(schedule, workspace)
     schedule.abandon()
     schedule.write()
 
 
-def _search(schedule: Schedule, pool: Pool) -> None:
-    """Sends fits to the workers until the time is up or no remaining fit would end in time."""
+def _search(schedule: Schedule, workspace: Workspace) -> None:
+    """Sends fits to workers until the time is up, no remaining fit would end in time, or fewer rows are wanted."""
+    pool = Pool(workspace, schedule.job.workers)
+    try:
+        _run(schedule, pool)
+    finally:
+        pool.stop()
+
+
+def _run(schedule: Schedule, pool: Pool) -> None:
     patience = max(PATIENCE, PATIENCE_SHARE * (schedule.end - schedule.start))
     while True:
         later = 0.0 if schedule.is_complete else patience if schedule.has_fold else FIRST_FOLD
@@ -116,11 +138,16 @@ class RecordedSchedule(Schedule):
     """A schedule that writes outputs and trials to the job's folder."""
 
     folder: Path
+    total: int  # number of rows
+    kept: NDArray[np.int64]  # positions of those that are searched
 
     def finished(self, name: str, outputs: Floats) -> None:
-        part = self.folder / OUTPUTS / f"{name}.part"
+        part, every = self.folder / OUTPUTS / f"{name}.part", outputs
+        if len(self.kept) < self.total:
+            every = np.full((self.total, *outputs.shape[1:]), np.nan)
+            every[self.kept] = outputs
         with part.open("wb") as file:
-            np.save(file, np.ascontiguousarray(outputs, dtype=np.float64), allow_pickle=False)
+            np.save(file, np.ascontiguousarray(every, dtype=np.float64), allow_pickle=False)
         part.replace(self.folder / OUTPUTS / f"{name}.npy")
         self.write()
 
@@ -130,6 +157,7 @@ class RecordedSchedule(Schedule):
         log = {
             "trials": [one.model_dump(mode="json") for one in self.trials],
             "processor_seconds": round(sum(spent[:4]), 2),
+            "rows": len(self.kept) if len(self.kept) < self.total else 0,
         }
         part = self.folder / f"{LOG}.part"
         part.write_text(json.dumps(log), encoding="utf-8")

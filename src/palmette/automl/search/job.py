@@ -4,6 +4,8 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from palmette.automl.candidates import Blueprint, Candidate
@@ -25,6 +27,11 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THRE
 """Environment variables that limit each library to one thread, for programs that parallelize by processes."""
 FILE_MB = 4096  # largest file that the program may write, in MB
 LIBRARY = "lib"
+
+
+def sampled_rows(count: int, most: int, seed: int) -> NDArray[np.int64]:
+    """Returns the positions of `most` random rows of `count`, in their order."""
+    return np.sort(np.random.default_rng(seed).permutation(count)[:most])
 
 
 class SearchJob(Model):

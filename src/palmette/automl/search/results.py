@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import FailFast, Field, ValidationError
 
-from palmette.automl.candidates import Candidate, Trial
+from palmette.automl.candidates import Blueprint, Candidate, Trial
+from palmette.automl.composition import encoding_key
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
-from palmette.automl.search.job import LOG, OUTPUTS, uses_own_code
+from palmette.automl.search.job import LOG, OUTPUTS, sampled_rows, uses_own_code
 from palmette.automl.splitting import DataSplits
 from palmette.documents import Model
 from palmette.engine.actor import Violation
@@ -23,6 +24,7 @@ from palmette.sandbox import ExecutionResult
 from palmette.sandbox.reading import read_made
 
 LOG_BYTES = 1 << 22
+LEFT_OUT = -9  # the fold of rows that were not sampled
 MOST_TRIALS = 1000  # more than any search produces
 HEADER_BYTES = 1024  # upper limit of the header of a `.npy` file
 
@@ -32,6 +34,8 @@ class SearchLog(Model):
 
     trials: Annotated[tuple[Trial, ...], Field(max_length=MOST_TRIALS), FailFast()] = ()
     processor_seconds: float = 0.0
+    rows: int = 0
+    """Number of rows that were sampled; 0 for all."""
 
     @classmethod
     def read(cls, folder: Path) -> SearchLog:
@@ -53,7 +57,7 @@ class CandidateResult:
     @property
     def predicted(self) -> NDArray[np.bool_]:
         """(n,): the rows that have outputs."""
-        return np.asarray(np.isfinite(self.outputs).reshape(len(self.outputs), -1).all(axis=1))
+        return finite_rows(self.outputs)
 
     def part(self, rows: NDArray[np.bool_]) -> CandidateResult:
         """Returns the result restricted to the rows of a mask."""
@@ -69,6 +73,7 @@ class CandidateLoad:
     violations: tuple[Violation, ...] = ()
     processor_seconds: float = 0.0
     seconds: float = 0.0  # wall-clock time of the search
+    rows: int = 0  # number of rows that were sampled; 0 for all
     failures: tuple[Violation, ...] = ()  # runs of the driver that crashed, were killed or produced no results
 
     @classmethod
@@ -80,6 +85,7 @@ class CandidateLoad:
             results=tuple(one for load in every for one in load.results),
             violations=tuple(one for load in every for one in load.violations),
             processor_seconds=sum(load.processor_seconds for load in every),
+            rows=max((load.rows for load in every), default=0),
             failures=tuple(one for load in every for one in load.failures),
         )
 
@@ -118,6 +124,10 @@ def read_results(
         log = SearchLog.read(folder)
     except (OSError, ValidationError) as error:
         return CandidateLoad(violations=(_violation("trials-unreadable", LOG, f"cannot be read: {str(error)[:300]}"),))
+    if log.rows and folds is not None:
+        left_out = np.ones(rows, dtype=bool)
+        left_out[sampled_rows(rows, log.rows, problem.blueprint.seed)] = False
+        folds = np.where(left_out, LEFT_OUT, folds)
     unexpected = [one for one in log.trials if expected and not _is_expected(one.candidate, expected)]
     violations = [
         _violation("trials-unreadable", one.candidate.name, "is not a candidate of the job") for one in unexpected
@@ -126,7 +136,8 @@ def read_results(
     for trial in log.trials:
         if trial.status == "finished" and trial not in unexpected:
             outputs = _outputs(folder, trial, problem, rows)
-            if not isinstance(outputs, Violation) and (wrong := _unsound(trial, outputs, problem, folds, whole)):
+            out = (*trial.missing, *([LEFT_OUT] if log.rows else [])) if whole else ()
+            if not isinstance(outputs, Violation) and (wrong := _unsound(outputs, problem, folds, out, whole)):
                 outputs = _violation("outputs-values", trial.candidate.name, wrong)
             if isinstance(outputs, Violation):
                 violations.append(outputs)
@@ -136,34 +147,42 @@ def read_results(
     if not results and not violations:
         notes = "; ".join(f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note)
         violations.append(_violation("no-candidate", LOG, f"has no candidate that finished: {notes}"))
-    return CandidateLoad(trials, tuple(results), tuple(violations), log.processor_seconds)
+    return CandidateLoad(trials, tuple(results), tuple(violations), log.processor_seconds, rows=log.rows)
 
 
 def write_results(folder: Path, load: CandidateLoad) -> None:
     """Writes verified results in the driver's format, for processes that read them later."""
     (folder / OUTPUTS).mkdir(parents=True, exist_ok=True)
-    log = SearchLog(trials=load.trials, processor_seconds=load.processor_seconds)
+    log = SearchLog(trials=load.trials, processor_seconds=load.processor_seconds, rows=load.rows)
     (folder / LOG).write_text(log.model_dump_json(), encoding="utf-8")
     for one in load.results:
         np.save(folder / OUTPUTS / f"{one.name}.npy", one.outputs, allow_pickle=False)
 
 
-def comparable(
-    results: Sequence[CandidateResult], splits: DataSplits, baselines: Collection[str]
-) -> tuple[tuple[CandidateResult, ...], DataSplits]:
-    """Returns results and training rows on which all candidates are judged alike.
+def fit_seconds(trials: Iterable[Trial], blueprint: Blueprint) -> float:
+    """Returns the expected seconds to fit candidates together on all rows; equal features are computed once."""
+    every = list(trials)
+    if blueprint.ensembling == "stacking":
+        return (blueprint.folds.count + 1) * sum(one.learning + one.encoding for one in every)
+    encoding = {encoding_key(one.candidate, blueprint): one.encoding for one in every}
+    return sum(one.learning for one in every) + sum(encoding.values())
 
-    A candidate that did not predict all folds in time is left out if another one did that is not a baseline. Else the
-    rows are those that it predicted.
-    """
-    whole = [one for one in results if not one.trial.missing]
-    kept = whole if any(one.name not in baselines for one in whole) else results
-    rows = np.logical_and.reduce([one.predicted for one in kept]) if kept else np.ones(len(splits.train), bool)
+
+def comparable(
+    results: Sequence[CandidateResult], splits: DataSplits
+) -> tuple[tuple[CandidateResult, ...], DataSplits]:
+    """Returns results and the training rows that all candidates predicted, on which they are judged alike."""
+    rows = np.logical_and.reduce([one.predicted for one in results]) if results else np.ones(len(splits.train), bool)
     if rows.all():
-        return tuple(kept), splits
+        return tuple(results), splits
     groups, units = (None if one is None else one[rows] for one in (splits.groups, splits.units))
     part = replace(splits, train=splits.train[rows].reset_index(drop=True), groups=groups, units=units)
-    return tuple(one.part(rows) for one in kept), part
+    return tuple(one.part(rows) for one in results), part
+
+
+def finite_rows(outputs: Floats) -> NDArray[np.bool_]:
+    """Returns (n,): the rows whose outputs are finite."""
+    return np.asarray(np.isfinite(outputs).reshape(len(outputs), -1).all(axis=1))
 
 
 def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int) -> Floats | Violation:
@@ -178,12 +197,12 @@ def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int) -> Floats 
     return np.asarray(made)
 
 
-def _unsound(trial: Trial, made: Floats, problem: Problem, folds: NDArray[np.int64] | None, whole: bool) -> str:
-    """Explains, as a clause, why outputs are unusable; empty if they are usable."""
-    predicted = CandidateResult(trial, made).predicted
+def _unsound(made: Floats, problem: Problem, folds: NDArray[np.int64] | None, out: Sequence[int], whole: bool) -> str:
+    """Explains, as a clause, why outputs are unusable; empty if they are usable. Rows of the folds `out` have none."""
+    predicted = finite_rows(made)
     due = np.ones(len(made), dtype=bool)
-    if whole and trial.missing:
-        due = predicted if folds is None else ~np.isin(folds, trial.missing)
+    if out:
+        due = predicted if folds is None else ~np.isin(folds, out)
     if not due.any() or (predicted != due).any():
         return "has outputs that are not finite"
     return problem.output_error(made[due]) if whole else ""

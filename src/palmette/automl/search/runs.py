@@ -189,6 +189,8 @@ class Search:
             note=next((one.note for one in trials if one.note), missing),
             rounds=tuple(steps for one in trials for steps in one.rounds),
             seconds=sum(one.seconds for one in trials),
+            learning=max((one.learning for one in trials), default=0.0),
+            encoding=max((one.encoding for one in trials), default=0.0),
         )
         if trial.note:
             return trial

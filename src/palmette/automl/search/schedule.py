@@ -1,36 +1,39 @@
 """Decides what the driver fits next: candidates in order, each track within its share of the time, then tuned settings.
 
 The folds of a candidate run in parallel. A candidate starts only if it is expected to end in time; iterative learners
-get a deadline for each fold. Two candidates always finish, however short the time: the dummy and the first other one.
-Features that are computed once for all folds are first timed on a sample of rows. They are computed in full only if
-the final fit, which computes them again on one thread, still ends in time.
+get a deadline for each fold. What may take long is first timed on a sample of rows. Two candidates always finish: the
+dummy, and the first one of which a fold and the final fit are expected to end in time. If there is none, the search
+goes on with as many rows as the quickest has time for.
 """
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.candidates import Blueprint, Candidate, Trial
-from palmette.automl.composition import candidate_track, encoders_of, facts_of, learner_named
-from palmette.automl.encoders.encoder import DataFacts, Encoder
+from palmette.automl.candidates import Candidate, Trial
+from palmette.automl.composition import candidate_track, facts_of, learner_named
 from palmette.automl.kinds import Track
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import problem_named
+from palmette.automl.search.encoding_costs import LEAST_COST, EncodingCosts, usual_ratio
 from palmette.automl.search.job import SearchJob
 from palmette.automl.search.tuning import Tuner
-from palmette.automl.search.worker import ALL_ROWS, DUMMY, SAMPLE, FoldResult, FoldTask, encoding_key
+from palmette.automl.search.worker import ALL_ROWS, SAMPLE, SAMPLE_ROWS, FoldResult, FoldTask
 
 LARGEST_SHARE = 0.5  # share of the remaining time within which an iterative learner has to end
 LEAST_SECONDS = 1.5  # least time for each fit of the candidate that must finish, however little remains
 MOST_OVERDUE = 3.0
 """Largest expected time of a candidate, as a multiple of the remaining time, if no other candidate fits in."""
-LEAST_COST = 0.01  # estimates below this many seconds are not used to correct others
 SAMPLE_MULTIPLE = 5.0  # largest estimate of features, as a multiple of the remaining time, for which a sample is timed
+TIMED_SHARE = 0.3  # estimate of a fold and the final fit, as a share of the time, from which a sample is timed
+LEAST_ROWS = 2 * SAMPLE_ROWS  # fewest rows that the search goes on with
+LEAST_STEPS = 0.1  # share of the usual steps of an iterative learner that have to end in time
+LEAST_LEFT = 3.0  # seconds that a fold and the final fit may take, however little remains
 REFIT_SHARE = 0.2  # time for the final fit after the search, as a share of the search time
 LEAST_FINISHED = 3  # number of finished candidates needed before a tuned one can be stopped for its first folds
 
@@ -76,23 +79,42 @@ class Schedule:
 
     def __init__(self, job: SearchJob, folds: NDArray[np.int64], rating: Rating, start: float, end: float) -> None:
         """Takes `start` and `end` as values of `time.monotonic()`."""
-        self.job, self.folds, self.rating, self.start, self.end = job, folds, rating, start, end
+        self.job, self.start, self.end = job, start, end
         self._middle, self._limit = (start + end) / 2, end + REFIT_SHARE * (end - start)
         """Earliest end of the search, and the time by which a final fit has to end."""
         self.waiting = list(job.candidates)
-        self.needed = next((one.name for one in job.candidates if one.name not in job.baselines), "")
-        self._first = {self.needed, job.candidates[0].name}  # candidates that finish, however short the time
+        self.needed = ""  # the candidate that has to finish, once it is decided
+        self._timing = 0  # number of samples that are being timed
         self._problem = problem_named(job.blueprint.problem)
         self.current: list[CandidateProgress] = []
         self.trials: list[Trial] = []
         self.used: dict[Track, float] = {}
         facts = facts_of(job.blueprint)
-        self._costs = {one.name: learner_named(one.learner).cost(facts).seconds for one in job.candidates}
         self._fitting: dict[str, float] = {}
-        self._encoding = Encoding(job.blueprint, facts)
+        self._timed: dict[str, float] = {}
+        """Measured by expected seconds of a learner on a sample of rows; 1 while the sample runs."""
+        self._encoding = EncodingCosts(job.blueprint, facts)
         self._tuner = Tuner(facts, job.blueprint.seed)
         self._shares = _shares(job)
+        self.take(folds, rating)
         self._fold_scores: dict[str, dict[int, float | None]] = {}
+
+    def take(self, folds: NDArray[np.int64], rating: Rating) -> None:
+        """Goes on with rows in these folds; nothing was fitted to others."""
+        self.folds, self.rating, self.most_rows = folds, rating, len(folds)
+        self._facts = replace(facts_of(self.job.blueprint), rows=len(folds))
+        self._costs = {one.name: learner_named(one.learner).cost(self._facts).seconds for one in self.job.candidates}
+        self._encoding.take(self._facts)
+
+    @property
+    def _samples_rows(self) -> bool:
+        """Returns whether part of the rows is a smaller task of the same kind."""
+        return self._problem.draws_rows and not self._problem.fits_all_rows and self.job.only_fold is None
+
+    @property
+    def _first(self) -> set[str]:
+        """Returns the candidates that finish, however short the time."""
+        return {self.needed, self.job.candidates[0].name}
 
     @property
     def _fold_numbers(self) -> list[int]:
@@ -124,6 +146,8 @@ class Schedule:
         started = next((one for one in self.current if one.pending), None)
         if started is None and (sample := self._next_sample(now)) is not None:
             return sample
+        if not self.needed and not self._decided(now):
+            return None
         started = started or self._begin(now)
         if started is None:
             return None
@@ -135,7 +159,10 @@ class Schedule:
     def record(self, task: FoldTask, result: FoldResult) -> None:
         """Records the result of a fit or of a sample."""
         if task.fold == SAMPLE:
+            self._timing -= 1
             self._encoding.record_sample(task.candidate, result)
+            if not result.shared and not result.note:
+                self._record_timed(task.candidate, result)
             return
         progress = next(one for one in self.current if one.candidate.name == task.candidate.name)
         progress.running -= 1
@@ -188,11 +215,54 @@ class Schedule:
         room = self._room(candidate_track(candidate), now) if within else math.inf
         return self.expected(candidate) <= min(room, (self.end - now) * self.job.workers)
 
+    def _decided(self, now: float) -> bool:
+        """Decides which candidate has to finish, and on how many rows, once all samples are timed."""
+        if self._timing:
+            return False
+        others = [one for one in self.waiting if one.name not in self.job.baselines]
+        left = max(self._limit - now, LEAST_LEFT)
+        needed = next((one for one in others if self._seconds_needed(one) <= left), None)
+        if needed is None and others:
+            needed = min(others, key=self._seconds_needed)
+            if self._samples_rows:
+                share = left / self._seconds_needed(needed)
+                self.most_rows = min(len(self.folds), max(LEAST_ROWS, int(share * len(self.folds))))
+        if needed:
+            self.needed = needed.name
+            first = self.job.candidates[0].name
+            self.waiting.sort(key=lambda one: (one.name != first, one is not needed))
+        return self.most_rows == len(self.folds)
+
+    def _seconds_needed(self, candidate: Candidate) -> float:
+        """Returns the expected seconds until a fold of a candidate and its final fit have ended."""
+        count, steps = self.job.blueprint.folds.count, learner_named(candidate.learner).has_steps
+        once, fitting = self._encoding.shared(candidate), self._fitting_expected(candidate) / count
+        fold = self._encoding.expected(candidate) + fitting * (LEAST_STEPS if steps else 1.0)
+        return once / self.job.workers + fold + once + fold * count / max(count - 1, 1)
+
     def _next_sample(self, now: float) -> FoldTask | None:
-        """Returns a task that times unknown features on a sample of rows, if they may be affordable."""
-        most = SAMPLE_MULTIPLE * (self.end - now) * self.job.workers
-        found = (one for one in self.waiting if self._encoding.begins_sample(one, most))
-        return next((FoldTask(one, SAMPLE, 0.0) for one in found), None)
+        """Returns a task that times a candidate on a sample of rows, if it takes long and may be affordable."""
+        most, left = SAMPLE_MULTIPLE * (self.end - now) * self.job.workers, max(self._limit - now, LEAST_LEFT)
+        is_decided = bool(self.needed) or not self._samples_rows or len(self.folds) <= LEAST_ROWS
+        for one in self.waiting:
+            if self._encoding.begins_sample(one, most) or (not is_decided and self._begins_timing(one, left)):
+                self._timing += 1
+                return FoldTask(one, SAMPLE, LEAST_SECONDS)
+            is_decided |= one.name not in self.job.baselines and self._seconds_needed(one) <= left
+        return None
+
+    def _begins_timing(self, candidate: Candidate, left: float) -> bool:
+        seconds = self._seconds_needed(candidate) - self._encoding.shared(candidate)
+        begins = candidate.learner not in self._timed and seconds > TIMED_SHARE * left
+        self._timed |= {candidate.learner: 1.0} if begins else {}
+        return begins
+
+    def _record_timed(self, candidate: Candidate, result: FoldResult) -> None:
+        """Corrects the estimates of a learner and of its encoders by a fit of one fold of few rows."""
+        few = replace(self._facts, rows=SAMPLE_ROWS)
+        due = learner_named(candidate.learner).cost(few).seconds / few.folds
+        self._timed[candidate.learner] = (result.seconds - result.encoding) / max(due, 1e-6)
+        self._encoding.record_timed(candidate, result.encoding)
 
     def _affords(self, candidate: Candidate, now: float) -> bool:
         """Returns whether new features can be computed now and once more in the final fit."""
@@ -223,19 +293,23 @@ class Schedule:
     def expected(self, candidate: Candidate) -> float:
         """Returns the expected seconds of a candidate on one thread, including encoding that is not done yet.
 
-        Fitting is estimated by earlier fits of the same learner, else by the learner's cost.
+        Fitting is estimated by earlier fits of the same learner, else by the learner's cost, as timed on a sample.
         """
+        folds = 1 if self.job.only_fold is not None else self.job.blueprint.folds.count
+        fitting = self._fitting_expected(candidate) / self.job.blueprint.folds.count
+        return (fitting + self._encoding.expected(candidate)) * folds + self._encoding.shared(candidate)
+
+    def _fitting_expected(self, candidate: Candidate) -> float:
+        """Returns the expected seconds of a learner in all folds."""
         finished = [one for one in self.trials if one.status == "finished"]
         same = [self._fitting[one.candidate.name] for one in finished if one.candidate.learner == candidate.learner]
         if same:
-            fitting = statistics.median(same)
-        else:
-            known = {one.candidate.name: self._costs.get(one.candidate.name, 0.0) for one in finished}
-            ratios = [self._fitting[name] / cost for name, cost in known.items() if cost > LEAST_COST]
-            fitting = self._costs.get(candidate.name, 0.0) * _factor(ratios)
-        folds = 1 if self.job.only_fold is not None else self.job.blueprint.folds.count
-        learning = fitting / self.job.blueprint.folds.count + self._encoding.expected(candidate)
-        return learning * folds + self._encoding.shared(candidate)
+            return statistics.median(same)
+        cost = self._costs.get(candidate.name, 0.0)
+        if candidate.learner in self._timed:
+            return cost * self._timed[candidate.learner]
+        known = {one.candidate.name: self._costs.get(one.candidate.name, 0.0) for one in finished}
+        return cost * usual_ratio(self._fitting[name] / due for name, due in known.items() if due > LEAST_COST)
 
     def _room(self, track: Track, now: float) -> float:
         """Returns the worker seconds left of a track's share."""
@@ -275,6 +349,9 @@ class Schedule:
         folds = sorted(progress.scores)
         each = self._encoding.seconds(progress.candidate)  # although another candidate may have encoded these features
         encoding = max(progress.encoding, each * len(progress.outputs))
+        count = self.job.blueprint.folds.count
+        whole = count / max(count - 1, 1)  # rows, as a multiple of those that a fold learns from
+        learning = (progress.seconds - progress.encoding) / max(len(progress.outputs), 1)
         trial = Trial(
             candidate=progress.candidate,
             status=status,  # type: ignore[arg-type]  # one of the three
@@ -283,13 +360,13 @@ class Schedule:
             missing=progress.missing,
             rounds=tuple(progress.rounds[fold] for fold in folds if fold != ALL_ROWS),
             seconds=round(progress.seconds - progress.encoding + encoding, 3),
-            encoding=round(self._encoding.repeated(progress.candidate), 3),
+            learning=round(whole * learning, 3),
+            encoding=round(whole * each + self._encoding.repeated(progress.candidate), 3),
         )
         self.trials.append(trial)
         if score is not None and score == max(one.score for one in self.trials if one.score is not None):
             # The best model is fitted on all rows after the search, within the limit.
-            refit = trial.fit_seconds(self.job.blueprint.folds.count)
-            self.end = min(self.end, max(self._middle, self._limit - refit))
+            self.end = min(self.end, max(self._middle, self._limit - trial.learning - trial.encoding))
         if status == "finished":
             self._fitting[progress.candidate.name] = progress.seconds - progress.encoding
             self._fold_scores[progress.candidate.name] = progress.scores
@@ -311,85 +388,6 @@ class Schedule:
 
     def finished(self, name: str, outputs: Floats) -> None:
         """Called with the outputs of each finished candidate."""
-
-
-class Encoding:
-    """Estimates how long the features of candidates take to compute; those already computed take no time."""
-
-    def __init__(self, blueprint: Blueprint, facts: DataFacts) -> None:
-        self._blueprint, self._facts = blueprint, facts
-        self._shared: set[str] = set()
-        """Names of encoders whose features are computed for all folds."""
-        self._whole: dict[str, float] = {}
-        """Seconds on one thread for all rows, as timed on a sample, by encoder; infinite while the sample runs."""
-        self._keys: dict[str, str] = {}
-        self._estimates: dict[str, float] = {}
-        self._measured: dict[str, float] = {}
-
-    def expected(self, candidate: Candidate) -> float:
-        """Returns the seconds to fit encoders on a fold, corrected by earlier estimates' errors; 0 if done."""
-        key = self._key(candidate)
-        if key in self._measured:
-            return 0.0
-        known = {one: self._estimates[one] for one in self._measured}
-        ratios = (self._measured[one] / due for one, due in known.items() if due > LEAST_COST)
-        return self._estimates[key] * _factor(ratios)
-
-    def shared(self, candidate: Candidate) -> float:
-        """Returns the seconds that stateless encoders need for all rows; 0 if already done."""
-        return sum(self._of_all_rows(one) for one in self._once(candidate) if one.name not in self._shared)
-
-    def repeated(self, candidate: Candidate) -> float:
-        """Returns the measured seconds of stateless encoders, which a final fit runs again."""
-        known = (self._whole.get(one.name, 0.0) for one in self._once(candidate))
-        return sum(one for one in known if math.isfinite(one))
-
-    def begins_sample(self, candidate: Candidate, most: float) -> bool:
-        """Reserves stateless encoders for a timing sample if there are any and their estimate is at most `most`."""
-        new = [one for one in self._once(candidate) if one.name not in self._whole]
-        begins = bool(new) and sum(map(self._of_all_rows, new)) <= most
-        self._whole |= {one.name: math.inf for one in new if begins}
-        return begins
-
-    def record_sample(self, candidate: Candidate, result: FoldResult) -> None:
-        """Records the seconds for all rows that a sample predicts."""
-        new = [one for one in self._once(candidate) if self._whole.get(one.name) == math.inf]
-        for one in new:
-            self._whole.pop(one.name)
-            self._whole[one.name] = self._of_all_rows(one) if result.note else result.shared / len(new)
-
-    def _once(self, candidate: Candidate) -> list[Encoder]:
-        """The encoders of a candidate whose features are computed once for all folds."""
-        known = encoders_of(candidate, self._facts) if candidate.learner != DUMMY else []
-        return [one for one in known if one.once]
-
-    def _of_all_rows(self, encoder: Encoder) -> float:
-        return self._whole.get(encoder.name, encoder.seconds(self._facts) * self._facts.folds)
-
-    def seconds(self, candidate: Candidate) -> float:
-        """Returns the measured seconds of encoding a fold, or 0."""
-        return self._measured.get(self._key(candidate), 0.0)
-
-    def record(self, candidate: Candidate, seconds: float) -> None:
-        """Records the seconds of encoding a fold."""
-        if key := self._key(candidate):
-            self._measured[key] = max(self._measured.get(key, 0.0), seconds)
-            self._shared |= {one.name for one in self._once(candidate)}
-
-    def _key(self, candidate: Candidate) -> str:
-        """The key of the candidate's features; empty for the dummy, which has none."""
-        if candidate.name not in self._keys:
-            key = encoding_key(candidate, self._blueprint) if candidate.learner != DUMMY else ""
-            self._keys[candidate.name] = key
-            each = encoders_of(candidate, self._facts) if key else []
-            self._estimates[key] = sum(one.seconds(self._facts) for one in each if not one.once)
-        return self._keys[candidate.name]
-
-
-def _factor(ratios: Iterable[float]) -> float:
-    """The median ratio of measured to expected times, between 0.2 and 5; 1 without measurements."""
-    known = list(ratios)
-    return min(max(statistics.median(known), 0.2), 5.0) if known else 1.0
 
 
 def _shares(job: SearchJob) -> dict[Track, float]:

@@ -6,7 +6,7 @@ is how often it was added.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -51,7 +51,7 @@ def select(
     results: Sequence[CandidateResult],
     scorer: Scorer,
     ensembling: Ensembling = "best",
-    taken: Mapping[str, float] | None = None,
+    taken: Callable[[Collection[str]], float] = lambda _: 0.0,
     folds: NDArray[np.int64] | None = None,
 ) -> Selection:
     """Selects the best candidate or ensemble that keeps the limits; if no candidate does, the one closest to them.
@@ -60,18 +60,17 @@ def select(
         results: Verified results, at least one.
         scorer: Compares outputs.
         ensembling: The plan's policy.
-        taken: Share of a limit that each candidate uses, by name; the members' shares add up to at most 1.
+        taken: Share of the limits that candidates use together, by their names: at most 1.
         folds: (n,); if given, the score is cross-fitted when there are few rows.
     """
-    shares = dict(taken or {})
-    eligible = [one for one in results if shares.get(one.name, 0.0) <= 1.0]
+    eligible = [one for one in results if taken([one.name]) <= 1.0]
     several = f"the best of {len(results)} candidates" if len(results) > 1 else "the only candidate"
     if not eligible:
         several = "closest to the limits, which no candidate keeps"
-        eligible, ensembling = [min(results, key=lambda one: shares[one.name])], "single"
+        eligible, ensembling = [min(results, key=lambda one: taken([one.name]))], "single"
 
     def fits(names: Collection[str]) -> bool:
-        return sum(shares.get(name, 0.0) for name in names) <= 1.0
+        return taken(names) <= 1.0
 
     ranked = sorted((Ranked(one, scorer.utility(one.outputs)) for one in eligible), key=lambda one: -one.utility)
     best = ranked[0].result

@@ -1,13 +1,12 @@
 """A worker of the driver: fits one candidate on one fold at a time, with one thread."""
 
-import hashlib
 import os
 import pickle
 import time
 import traceback
 import warnings
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,18 +15,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from palmette.automl.calls import Call, build, source
+from palmette.automl.calls import Call, build
 from palmette.automl.candidates import Blueprint, Candidate, Strategy
-from palmette.automl.composition import encoder_of, fit_fold, learner_named, learner_of
+from palmette.automl.composition import encoder_of, encoding_key, fit_fold, learner_named, learner_of
 from palmette.automl.learners.learner import FoldData
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
-from palmette.automl.search.job import OWN
+from palmette.automl.search.job import OWN, sampled_rows
 from palmette.automl.search.stored_features import sampled_seconds, with_stored
 from palmette.automl.splitting import DataSplits
 
 ALL_ROWS = -1  # used in place of a fold number: fit on all rows and predict them
-SAMPLE = -2  # used in place of a fold number: encode a few rows to estimate the time for all
+SAMPLE = -2  # used in place of a fold number: fit on a few rows, or encode them, to estimate the time for all
+SAMPLE_ROWS = 1000  # rows of a timed fit
 DUMMY = "dummy"  # the learner that ignores features
 CACHED_BYTES = 1 << 28  # limit of the encoded folds that a worker keeps in memory
 
@@ -73,14 +73,26 @@ class Workspace:
                 warnings.simplefilter("ignore")
                 if task.fold != SAMPLE:
                     return self._fitted(task)
-                whole = sampled_seconds(encoder_of(task.candidate, self.blueprint), self.frame, self.folder)
-                return FoldResult(None, None, time.monotonic() - started, shared=whole)
+                whole = sampled_seconds(encoder_of(task.candidate, self.blueprint), self.frame)
+                if whole:
+                    return FoldResult(None, None, time.monotonic() - started, shared=whole)
+                few = self.sampled(sampled_rows(len(self.rows), SAMPLE_ROWS, self.blueprint.seed))
+                return few._fitted(task._replace(fold=int(few.folds.max())))._replace(outputs=None)
         except Exception as error:  # noqa: BLE001 - a library or own class may raise anything; one candidate must not end the search
             paths = [(Path(one.filename), one.lineno) for one in traceback.extract_tb(error.__traceback__)]
             own = self.folder.parent / OWN
             steps = [f' File "{path.name}", line {line}' for path, line in paths if path.parent == own]
             note = f"{type(error).__name__}: {error}"[:600] + "".join(steps[-3:])
             return FoldResult(None, None, time.monotonic() - started, note=note)
+
+    def sampled(self, kept: NDArray[np.int64]) -> "Workspace":
+        """Returns a workspace of the rows at these positions, with features of its own."""
+        folder = self.folder / str(len(kept))
+        folder.mkdir(exist_ok=True)
+        rows, frame = (one.iloc[kept].reset_index(drop=True) for one in (self.rows, self.frame))
+        groups = None if self.groups is None else self.groups[kept]
+        fields = {"rows": rows, "frame": frame, "groups": groups, "_cached": OrderedDict()}
+        return replace(self, folder=folder, folds=self.folds[kept], **fields)
 
     def _fitted(self, task: FoldTask) -> FoldResult:
         candidate, strategy = task.candidate, task.candidate.strategy
@@ -144,12 +156,6 @@ class Workspace:
         while len(self._cached) > 1 and sum(map(_bytes, self._cached.values())) > CACHED_BYTES:
             self._cached.popitem(last=False)
         return made
-
-
-def encoding_key(candidate: Candidate, blueprint: Blueprint) -> str:
-    """Returns a key that is equal for candidates with the same features."""
-    text = f"{source(encoder_of(candidate, blueprint))} {candidate.strategy.target_transform}"
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def work(pipe: Connection, workspace: Workspace) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,12 @@ from palmette.automl.candidates import Blueprint, Selection, substance
 from palmette.automl.composition import facts_of, learner_named, meant
 from palmette.automl.formatting import metric, number
 from palmette.automl.measure import Floats, Scorer, error_reduction
-from palmette.automl.own_code import located, track_of, used_modules
+from palmette.automl.own_code import located, sampled, track_of, used_modules
 from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.project import MODEL, BuiltPackage, write_package
-from palmette.automl.search.results import CandidateResult, comparable, read_results
+from palmette.automl.search.results import CandidateResult, comparable, fit_seconds, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import MARK
 from palmette.automl.splitting import DataSplits
@@ -33,6 +33,8 @@ SHORTEST = 10.0  # seconds before which no final fit is stopped
 STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 SLACK = 2.0  # multiple of its expected seconds for which a fit is waited for
 UPPER = ("<", "<=")
+ENSEMBLE = "ensemble"  # name of its row on the leaderboard
+Taken = Callable[[Collection[str]], float]
 MOST_LINES = 500  # of the package's programs; with more, an ensemble has to be measurably better
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
 
@@ -54,10 +56,10 @@ class ComparedResults(NamedTuple):
     """The results of a search on the rows that all of them predicted."""
 
     results: tuple[CandidateResult, ...]
-    left_out: tuple[str, ...]  # candidates that did not predict all folds in time, while others did
     scorer: Scorer
     splits: DataSplits
     measured: str
+    searched: int  # number of rows that were searched
     baselines: tuple[str, ...]  # the dummy first
 
     @property
@@ -102,16 +104,19 @@ class Comparator(Accountable, BaseActor):
         left = OVERRUN * input.blueprint.seconds - input.assembly.seconds
         left = (left if is_limited else max(left, SHORTEST)) - STARTS
         allowed = compared.allowed(input.task)
-        taken = _taken(allowed, input, left)
+        taken = _taken(compared.results, input, left)
         chosen = earlier.selection if earlier else _selected(input, compared, allowed, taken)
+        chosen = chosen.model_copy(update={"rows": _fitted_rows(input, compared, chosen, left)})
         context.progress(f"final fit of {_names(chosen)}")
-        expected = sum(taken.get(one.candidate.name, 0.0) for one in chosen.members) * max(left, 1.0)
+        expected = taken(_members(chosen)) * max(left, 1.0)
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
-        limits = max(limit, SHORTEST, STARTS + SLACK * expected), max(MOST_SECONDS, PATIENCE * expected)
+        limits = max(limit, SHORTEST), max(MOST_SECONDS, PATIENCE * expected)
         made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
         if isinstance(made, Violation):
             return failed([made])
         reason = f"{made.reason}{_passed_over(compared, made, allowed, taken)}"
+        if chosen.rows:
+            reason += f" It is fitted on {chosen.rows} of {len(input.splits.train)} rows, as the time allows no more."
         return Attempt(made.model_copy(update={"store": earlier.store if earlier else "", "reason": reason}))
 
     def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
@@ -130,7 +135,8 @@ class Comparator(Accountable, BaseActor):
         package = BuiltPackage(self.store.fresh(f"{kind}-{digest[:12]}"), self.sandbox, input.blueprint)
         package.write(files)
         started = time.monotonic()
-        done = package.fit(input.splits.visible, scratch, limit)
+        splits = sampled(input.blueprint, input.splits, selection.rows) if selection.rows else input.splits
+        done = package.fit(splits.visible, scratch, limit)
         if done.ok:
             return FittedPackage(package.folder.name, files, time.monotonic() - started)
         if done.ended == "timeout":
@@ -149,9 +155,10 @@ class Comparator(Accountable, BaseActor):
         fit. What nothing can replace goes on until the second limit.
         """
         best, board, dummy = compared.baseline, leaderboard(compared, chosen), compared.baselines[0]
-        baseline = None if best is None else alone(best, compared.scorer)
+        fields: dict[str, Any] = {"rows": chosen.rows}
+        baseline = None if best is None else alone(best, compared.scorer).model_copy(update=fields)
         single = next(one for one in compared.results if one.name == chosen.best_single)
-        kept = min(STARTS + SLACK * single.trial.fit_seconds(input.blueprint.folds.count), limits[0] / 2)
+        kept = min(STARTS + SLACK * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
         kept = kept if len(chosen.members) > 1 else 0.0
         beside = baseline if baseline and baseline.members != chosen.members else None
         substitute = beside if beside and beside.best_single != dummy else None
@@ -165,7 +172,8 @@ class Comparator(Accountable, BaseActor):
         made, other = done["package"], done.get("baseline", done["package"] if baseline else None)
         late = f"as the final fit of {_names(chosen)} did not end in time"
         if made is None and kept:
-            member = alone(single, compared.scorer).model_copy(update={"reason": f"{single.name} alone, {late}"})
+            fields |= {"reason": f"{single.name} alone, {late}"}
+            member = alone(single, compared.scorer).model_copy(update=fields)
             rows = leaderboard(compared, member)
             made = self.fitted(input, member, rows, place / "member", max(kept, SHORTEST) if substitute else most)
             chosen, board = (member, rows) if made else (chosen, board)
@@ -198,22 +206,29 @@ class Comparator(Accountable, BaseActor):
         dummy, *others = problem.baselines()
         lines = {*map(substance, others)}
         baselines = (dummy.name, *(one.name for one in load.results if substance(one.trial.candidate) in lines))
-        results, rows = comparable(load.results, splits, baselines)
-        kept = {one.name for one in results}
+        results, rows = comparable(load.results, splits)
         scorer = problem.scorer(rows)
         part = "" if len(rows.train) == len(splits.train) else f" on {len(rows.train)} of {len(splits.train)} rows"
         return ComparedResults(
             results=results,
-            left_out=tuple(one.name for one in load.results if one.name not in kept),
             scorer=scorer,
             splits=rows,
             measured=f"{scorer.measured}{part}",
+            searched=load.rows or len(splits.train),
             baselines=baselines,
         )
 
 
+def _fitted_rows(input: ComparatorInput, compared: ComparedResults, chosen: Selection, left: float) -> int:
+    """The rows that there is time to fit the choice on; 0 for all."""
+    trials = {one.name: one.trial for one in compared.results}
+    every, seconds = len(input.splits.train), fit_seconds([trials[name] for name in _members(chosen)], input.blueprint)
+    rows = int(compared.searched * min(max(left, 1.0) / max(seconds, 1e-3), every))
+    return rows if rows < every and problem_of(input.blueprint).draws_rows else 0
+
+
 def _selected(
-    input: ComparatorInput, compared: ComparedResults, results: Sequence[CandidateResult], taken: Mapping[str, float]
+    input: ComparatorInput, compared: ComparedResults, results: Sequence[CandidateResult], taken: Taken
 ) -> Selection:
     """The choice, without a learner whose code makes the package long, unless it is measurably better with it."""
     scorer, folds = compared.scorer, problem_of(input.blueprint).folds(compared.splits)
@@ -245,40 +260,40 @@ def _files(input: ComparatorInput, selection: Selection, board: Sequence[Leaderb
     return write_package(input.blueprint, selection, used, board)
 
 
+def _members(selection: Selection) -> list[str]:
+    return [one.candidate.name for one in selection.members]
+
+
 def _names(selection: Selection) -> str:
-    return ", ".join(one.candidate.name for one in selection.members)
+    return ", ".join(_members(selection))
 
 
 def _missing(name: str) -> Violation:
     return Violation(code="model-missing", message=f"The trained model {name!r} is not in the store.", subject=name)
 
 
-def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: float) -> dict[str, float]:
-    """By candidate, the larger share that it takes of the time for the final fit, and of a limit on the size."""
-    blueprint, facts = input.blueprint, facts_of(input.blueprint)
-    times = blueprint.folds.count + 1 if blueprint.ensembling == "stacking" else 1
+def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: float) -> Taken:
+    """The larger share that candidates take together of the time for the final fit, and of a limit on the size."""
+    trials, facts = {one.name: one.trial for one in results}, facts_of(input.blueprint)
     sizes = [one.value for one in input.task.constraints if one.quantity == "size" and one.comparison in UPPER]
-    shares = {}
-    for one in results:
-        share = times * one.trial.fit_seconds(blueprint.folds.count) / max(left, 1.0)
-        if sizes:
-            megabytes = learner_named(one.trial.candidate.learner).cost(facts).megabytes
-            share = max(share, megabytes * 1e6 / max(min(sizes), 1.0))
-        shares[one.name] = share
-    return shares
+
+    def taken(names: Collection[str]) -> float:
+        some = [trials[name] for name in names]
+        megabytes = sum(learner_named(one.candidate.learner).cost(facts).megabytes for one in some)
+        size = megabytes * 1e6 / max(min(sizes), 1.0) if sizes else 0.0
+        return max(fit_seconds(some, input.blueprint) / max(left, 1.0), size)
+
+    return taken
 
 
 def _reason(compared: ComparedResults, chosen: Selection, baseline: Selection | None) -> str:
     """The choice with its out-of-fold score beside that of the best baseline; the hold-out gives the verdict."""
     score = f"{metric(chosen.metric)} {number(chosen.score, 3)} {compared.measured} by {_names(chosen)}"
     other = "" if baseline is None else f"; the best baseline, {baseline.best_single}, has {number(baseline.score, 3)}"
-    out = f" Not compared, as the time was up before all folds: {', '.join(compared.left_out)}."
-    return f"{score}{other}. {chosen.reason}".rstrip(". ") + f".{out if compared.left_out else ''}"
+    return f"{score}{other}. {chosen.reason}".rstrip(". ") + "."
 
 
-def _passed_over(
-    compared: ComparedResults, made: Comparison, allowed: Sequence[CandidateResult], taken: Mapping[str, float]
-) -> str:
+def _passed_over(compared: ComparedResults, made: Comparison, allowed: Sequence[CandidateResult], taken: Taken) -> str:
     """Why the candidate with the best score is not delivered, in a sentence; empty if it is, or if `made` states it."""
     scorer, members = compared.scorer, {one.candidate.name for one in made.selection.members}
     best = max(made.leaderboard, key=lambda one: one.score if scorer.metric.greater_is_better else -one.score)
@@ -287,7 +302,8 @@ def _passed_over(
         "it is a member of the ensemble that the plan asks for": best.name in members,
         "it gives every row the same answer": best.name == compared.baselines[0],
         "the request does not allow its learner": best.name not in {one.name for one in allowed},
-        "its final fit would exceed the time or the size that is left": taken.get(best.name, 0.0) > 1,
+        "its final fit would exceed the time or the size that is left": best.candidate is not None
+        and taken([best.name]) > 1,
     }
     why = next((reason for reason, holds in reasons.items() if holds), "")
     is_better = bool(why) and scorer.metric.better(best.score, chosen.score)
@@ -326,7 +342,7 @@ def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[Leaderboa
     whole = row(
         ensemble_outputs(chosen, results, scorer),
         chosen.class_weights,
-        name="ensemble",
+        name=ENSEMBLE,
         track="ensemble",
         learner=", ".join(dict.fromkeys(one.candidate.learner for one in chosen.members)),
         seconds=sum(one.trial.seconds for one in results if one.name in members),

@@ -127,8 +127,7 @@ class Evaluator:
         problem, selection = problem_of(self.input.blueprint), self.input.comparison.selection
         folder = self.store.folder(self.input.comparison.store or self.input.assembly.store)
         results = read_results(folder, problem, len(self.splits.train)).results
-        baselines = [one.name for one in self.input.comparison.leaderboard if one.track == "baseline"]
-        results, splits = comparable(results, self.splits, baselines)
+        results, splits = comparable(results, self.splits)
         scorer, baseline = problem.scorer(splits), self._best_baseline
         outputs = ensemble_outputs(selection, results, scorer)
         base = next((one.outputs for one in results if baseline and one.name == baseline.name), None)
