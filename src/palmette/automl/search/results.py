@@ -125,9 +125,8 @@ def read_results(
     except (OSError, ValidationError) as error:
         return CandidateLoad(violations=(_violation("trials-unreadable", LOG, f"cannot be read: {str(error)[:300]}"),))
     if log.rows and folds is not None:
-        left_out = np.ones(rows, dtype=bool)
-        left_out[sampled_rows(rows, log.rows, problem.blueprint.seed)] = False
-        folds = np.where(left_out, LEFT_OUT, folds)
+        kept = np.isin(np.arange(rows), sampled_rows(rows, log.rows, problem.blueprint.seed))
+        folds = np.where(kept, folds, LEFT_OUT)
     unexpected = [one for one in log.trials if expected and not _is_expected(one.candidate, expected)]
     violations = [
         _violation("trials-unreadable", one.candidate.name, "is not a candidate of the job") for one in unexpected
