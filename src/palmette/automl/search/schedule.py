@@ -31,7 +31,7 @@ MOST_OVERDUE = 3.0
 """Largest expected time of a candidate, as a multiple of the remaining time, if no other candidate fits in."""
 SAMPLE_MULTIPLE = 5.0  # largest estimate of features, as a multiple of the remaining time, for which a sample is timed
 TIMED_SHARE = 0.3  # estimate of a fold and the final fit, as a share of the time, from which a sample is timed
-LEAST_ROWS = 2 * SAMPLE_ROWS  # fewest rows that the search goes on with
+LEAST_ROWS = 100  # fewest rows that the search goes on with
 LEAST_STEPS = 0.1  # share of the usual steps of an iterative learner that have to end in time
 LEAST_LEFT = 3.0  # seconds that a fold and the final fit may take, however little remains
 REFIT_SHARE = 0.2  # time for the final fit after the search, as a share of the search time
@@ -243,7 +243,7 @@ class Schedule:
     def _next_sample(self, now: float) -> FoldTask | None:
         """Returns a task that times a candidate on a sample of rows, if it takes long and may be affordable."""
         most, left = SAMPLE_MULTIPLE * (self.end - now) * self.job.workers, max(self._limit - now, LEAST_LEFT)
-        is_decided = bool(self.needed) or not self._samples_rows or len(self.folds) <= LEAST_ROWS
+        is_decided = bool(self.needed) or not self._samples_rows or len(self.folds) <= 2 * SAMPLE_ROWS
         for one in self.waiting:
             if self._encoding.begins_sample(one, most) or (not is_decided and self._begins_timing(one, left)):
                 self._timing += 1
