@@ -91,7 +91,7 @@ class Workspace:
         folder.mkdir(exist_ok=True)
         rows, frame = (one.iloc[kept].reset_index(drop=True) for one in (self.rows, self.frame))
         groups = None if self.groups is None else self.groups[kept]
-        fields = {"rows": rows, "frame": frame, "groups": groups, "_cached": OrderedDict()}
+        fields: dict[str, Any] = {"rows": rows, "frame": frame, "groups": groups, "_cached": OrderedDict()}
         return replace(self, folder=folder, folds=self.folds[kept], **fields)
 
     def _fitted(self, task: FoldTask) -> FoldResult:
