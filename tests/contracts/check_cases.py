@@ -63,7 +63,7 @@ class CheckCase:
             command = f"{sys.executable} -m pytest -q test_team.py"
             return TeamSuiteCheck(sandbox, lambda root: {}, command)
         if self.code == MutationCheck.code:
-            return MutationCheck(size=3)
+            return MutationCheck(size=2)
         return next(check for check in registered() if check.code == self.code)
 
 
