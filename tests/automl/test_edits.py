@@ -29,7 +29,7 @@ BLUEPRINT = Blueprint(
     ("change", "field", "line", "said", "nearest"),
     [
         (lambda told: told.update(rows="many"), "rows", '"rows"', "'many' is not a whole number", None),
-        (lambda told: told["columns"][1].update(kind="numbr"), "columns[1].kind", "numbr", "one of", "number"),
+        (lambda told: told["columns"][1].update(kind="numbr"), "columns[1].kind", "numbr", "mean 'number'", None),
         (lambda told: told["folds"].update(count=1), "folds.count", '"count": 1,', "out of range", None),
         (lambda told: told["candidates"][0].update(name="A"), "candidates[0].name", '"A"', "has not the form", None),
         (lambda told: told.update(colour="red"), "colour", "colour", "Known keys: package", "columns"),

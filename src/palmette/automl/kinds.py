@@ -19,7 +19,7 @@ from pydantic import AfterValidator
 
 from palmette.documents import file_digest
 from palmette.engine.registry import create, names
-from palmette.errors import MachineError
+from palmette.errors import MachineError, did_you_mean
 from palmette.problems import error_of
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ edges are the keys of its neighbours."""
 
 def known_kind(name: str) -> str:
     """Returns the name of a kind; raises ValueError where neither it is built in nor files of it are registered."""
-    if name not in BUILT_IN and name not in names("kind"):
-        raise ValueError(f"{name!r} is none of the kinds {', '.join((*BUILT_IN, *names('kind')))}")
+    known = (*BUILT_IN, *names("kind"))
+    if name not in known:
+        raise ValueError(f"{name!r} is not one of {', '.join(known)}.{did_you_mean(name, known)}")
     return name
 
 

@@ -134,7 +134,7 @@ def test_the_gold_is_right_and_a_late_row_too_many_is_seen(warm_spark: WarmSpark
     one = task("usr_ofr_rdm_ftrs")
     assert audit(one, warm_spark, seeds=(1,), rows=300) == ()
     wrong = {path: text.replace('"loaded_at", days=90', "days=90") for path, text in one.gold().items()}
-    assert "redemptions_90d" in " ".join(outcome(one, wrong, warm_spark, rows=300).differences)
+    assert "redemptions_90d" in " ".join(outcome(one, wrong, warm_spark, rows=800).differences)
 
 
 def test_code_that_reaches_outside_is_not_run(warm_spark: WarmSpark) -> None:
