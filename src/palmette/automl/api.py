@@ -140,10 +140,9 @@ def _path(place: Place, folder: Path, number: int) -> str:
 
 def _absolute(cell: Any) -> Any:
     """The absolute path of a file, such as a picture; any other cell as it is."""
-    from palmette.automl.kinds import file_kinds
+    from palmette.automl.kinds import file_suffixes
 
-    suffixes = tuple(suffix for kind in file_kinds().values() for suffix in kind.suffixes)
-    is_path = isinstance(cell, str) and cell.lower().endswith(suffixes)
+    is_path = isinstance(cell, str) and cell.lower().endswith(file_suffixes())
     return str(Path(cell).absolute()) if is_path and os.path.isfile(cell) else cell  # noqa: PTH113 - of any length
 
 

@@ -118,6 +118,12 @@ def file_kinds() -> Mapping[str, FileKind]:
     return {name: create("kind", name) for name in names("kind")}
 
 
+@cache
+def file_suffixes() -> tuple[str, ...]:
+    """Returns the usual suffixes of all kinds of files."""
+    return tuple(suffix for kind in file_kinds().values() for suffix in kind.suffixes)
+
+
 def file_kind(kind: str) -> FileKind | None:
     """Returns the kind of files of this name; None for a kind whose values are not files."""
     return file_kinds().get(kind)

@@ -39,7 +39,7 @@ def found(outcome: CheckResult) -> list[tuple[str, str]]:
 def test_a_suite_that_passes_is_counted(checked: Callable[..., CheckResult]) -> None:
     skips = "import pytest\n\n\n@pytest.mark.skip\ndef test_three(): ...\n"
     outcome = checked({"test_team.py": PASSES, "test_generated.py": PASSES, "test_skipped.py": skips})
-    assert outcome == CheckResult(detail="2 tests pass, 1 skipped")
+    assert outcome == CheckResult(detail="2 tests passed, 1 skipped")
 
 
 def test_a_failing_test_is_named_with_its_trace_and_a_generated_one_is_its_writers(
@@ -100,7 +100,7 @@ def test_what_a_suite_prints_is_not_believed(command: str | None, checked: Calla
 
 
 def test_the_record_of_an_earlier_run_is_not_believed(checked: Callable[..., CheckResult]) -> None:
-    assert checked({"test_team.py": PASSES}).detail == "1 tests pass, 0 skipped"
+    assert checked({"test_team.py": PASSES}).detail == "1 test passed, 0 skipped"
     assert found(checked({"conftest.py": "import os\nos._exit(0)\n"})) == [("team-suite", "")]
 
 
@@ -137,7 +137,7 @@ TEAM = {
 
 @pytest.fixture
 def suite(sandbox: Sandbox, tmp_path: Path) -> Callable[..., str]:
-    """Runs a team's suite with new files, and tells what ran and what was kept."""
+    """Runs a team's suite with new files; returns what the check reports."""
     base = tmp_path / "base"
     base.mkdir()
     for name, text in TEAM.items():
@@ -159,18 +159,18 @@ def suite(sandbox: Sandbox, tmp_path: Path) -> Callable[..., str]:
 
 
 def test_files_that_see_nothing_new_are_kept(suite: Callable[..., str]) -> None:
-    assert suite() == "4 tests pass, 0 skipped"
-    assert suite() == "1 tests pass, 0 skipped; kept: 3 files"
-    assert suite("x = 1\n") == "3 tests pass, 0 skipped; kept: 1 file", "others look around, or name the new file"
+    assert suite() == "4 tests passed, 0 skipped"
+    assert suite() == "1 test passed, 0 skipped; kept: 3 files"
+    assert suite("x = 1\n") == "3 tests passed, 0 skipped; kept: 1 file", "others look around, or name the new file"
 
 
 def test_a_file_that_needs_a_kept_one_is_measured_with_it(suite: Callable[..., str]) -> None:
-    assert suite() == "4 tests pass, 0 skipped"
+    assert suite() == "4 tests passed, 0 skipped"
     needs = "import os\n\ndef test_new():\n    assert os.environ['RAN']\n"
-    assert suite(tests=needs) == "4 tests pass, 0 skipped"
+    assert suite(tests=needs) == "4 tests passed, 0 skipped"
 
 
 def test_a_failing_file_is_measured_again(suite: Callable[..., str]) -> None:
     assert suite(tests=FAILS) == suite(tests=FAILS) == "test_new_view.test_two"
     assert suite("BROKEN = 1\n") == suite("BROKEN = 1\n") == "test_views.test_views", "it passes without the new files"
-    assert suite() == "4 tests pass, 0 skipped"
+    assert suite() == "4 tests passed, 0 skipped"

@@ -1,21 +1,18 @@
-"""Random valid specifications over a small lake, and rows for them that sit on the boundaries."""
+"""Random valid specifications over a small lake, with frames and the right output."""
 
 import random
-from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
+
+from random_rows import AS_OF, Choices, Rows
 
 from palmette.features.frame import Frame
 from palmette.features.oracle import expected
-from palmette.features.spec.dfr import Registry, Table
+from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import resolve
 from palmette.features.spec.view import View
 
-AS_OF = datetime(2024, 4, 2, 9, 30, tzinfo=UTC)
-"""Two days after Europe's clocks went forward."""
 ZONES = ("UTC", "UTC", "Europe/Berlin", "America/New_York")
 TIMES = ("timestamp", "timestamp", "timestamp", "date", "bigint", "timestamp_ntz")
 WINDOWS = ("all", "1d", "3d", "7d", "30d", "12h", "36h", "1h30m", "1d6h30s")
@@ -23,23 +20,17 @@ WINDOWS = ("all", "1d", "3d", "7d", "30d", "12h", "36h", "1h30m", "1d6h30s")
 
 # Documents stand as a team writes them.
 # fmt: off
-class Maker:
+class Maker(Choices):
     """One random document pair; all choices come from one seed."""
 
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+        super().__init__(random.Random(seed))
         self.zone = self.pick(ZONES)
         self.registry = Registry.model_validate(self._registry())
         self.spec = FeatureSpec.model_validate(self._spec())
 
-    def pick(self, options: Any) -> Any:
-        return self.random.choice(list(options))
-
     def _windows(self) -> list[str]:
         return [window for window in WINDOWS if self.time_kind != "date" or window[-1] in "dl"]
-
-    def chance(self, share: float) -> bool:
-        return self.random.random() < share
 
     def view(self) -> View:
         return resolve(self.spec, self.registry)
@@ -301,75 +292,6 @@ class Maker:
             if self.chance(0.5):
                 self.features.append({"name": "hour_of_view", "dtype": "int", "derive": "hour(as_of)"})
 
-    # rows
-
-    def frames(self, view: View, count: int = 30) -> dict[str, Frame]:
-        return {name: self._frame(table, count) for name, table in sorted(view.tables.items())}
-
-    def _frame(self, table: Table, count: int) -> Frame:
-        rows: list[dict[str, Any]] = []
-        if table.kind == "scd2":
-            rows = self._spans()
-        else:
-            for index in range({"dimension": 3, "snapshot": 8}.get(table.kind, count)):
-                rows.append({column.name: self._value(column.name, str(column.type),
-                                                      index) for column in table.columns})
-        if table.kind == "snapshot":
-            rows = list({(row["user_id"], row["seen_at"]): row for row in rows}.values())
-        for row in rows:
-            if table.name == "clicks" and self.has_partition:
-                of = next(item.of for item in table.partitions)
-                moment = row["at"] if of == "event_time" else row["loaded_at"]
-                day = moment.date() if moment else None
-                text = str(table.column("day").type) == "string"
-                row["day"] = day.isoformat() if day and text else day
-            if table.name == "clicks":
-                column = table.column("at")
-                assert column is not None
-                row["at"] = _as_kind(row["at"], self.time_kind, column.unit or "s", ZoneInfo(self.zone))
-        return Frame.of({column.name: column.type.parsed for column in table.columns}, rows)
-
-    def _spans(self) -> list[dict[str, Any]]:
-        rows = []
-        for user in (1, 2):
-            bounds = sorted({self._timestamp() for _ in range(3)})
-            for start, end in zip(bounds, [*bounds[1:], None], strict=True):
-                rows.append({"user_id": user, "valid_from": start, "valid_to": end,
-                             "tier": self.pick(("gold", "blue", None)), "fee": self.pick((1.0, 2.5))})
-        return rows
-
-    def _timestamp(self) -> datetime:
-        base = self.pick((AS_OF, AS_OF, AS_OF - timedelta(days=1), AS_OF - timedelta(days=3),
-                          AS_OF - timedelta(days=7),
-                          AS_OF - timedelta(days=30), AS_OF - timedelta(hours=12), AS_OF - timedelta(hours=36)))
-        shift = self.pick((timedelta(), timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(hours=1),
-                           timedelta(hours=-1), timedelta(minutes=-20), timedelta(days=-1), timedelta(hours=-5)))
-        return base + shift
-
-    def _value(self, name: str, kind: str, index: int) -> Any:
-        fixed = {"click_id": index, "order_id": index, "request_id": index, "id": "pqr"[index % 3]}
-        if name in fixed:
-            return fixed[name]
-        options: Mapping[str, tuple[Any, ...]] = {
-            "user_id": (1, 1, 2, None, 3), "item_id": ("p", "q", None, "zz"), "kind": ("a", "a", "b", "x", None,
-                                                                                       "ab"),
-            "text": ("1,2", "a1|3", "7", "", None, "b2.5,x"), "qty": (0, 1, 2, 3, None), "label": (0, 1, None),
-            "payload": ('{"device": {"os": "ios"}}', '{"device": {}}', "no json", None),
-            "vec": ([1.0, 2.0, 3.5], [0.0, -1.0, 2.0], [4.0, 4.0, 4.0], None), "score": (1, 5, 9, None),
-            "status": ("paid", "open", None), "category": ("food", "toys"), "country": ("de", "us", None)}
-        if name in options:
-            found = self.pick(options[name])
-            return 1 if name == "user_id" and found is None and index < 8 and self.chance(0.9) else found
-        if kind in ("timestamp", "date", "timestamp_ntz") or name == "at":
-            return None if self.chance(0.05) and name not in ("seen_at",) else self._timestamp()
-        if kind == "double":
-            return self.pick((0.0, 1.25, 2.5, 10.0, -3.0, 100.5, None))
-        if kind == "boolean":
-            return self.pick((True, False, None))
-        if kind.startswith("decimal"):
-            return self.pick((Decimal("0.10"), Decimal("12.34"), None))
-        return self.pick((1, 2))
-
 
 _CONDITIONS = ("kind = 'a'", "amount > 2", "qty between 1 and 2", "flag", "kind in ('a', 'b') and qty is not null",
                "not (amount > 2)", "qty % 2 = 1", "amount / qty > 1")
@@ -385,22 +307,10 @@ def _flat(step: Any) -> list[Any]:
     return step if isinstance(step, list) else [step]
 
 
-def _as_kind(moment: datetime | None, kind: str, unit: str, zone: ZoneInfo) -> Any:
-    """The instant as the registry's type for it."""
-    if moment is None or kind == "timestamp":
-        return moment
-    if kind == "date":
-        return date(moment.year, moment.month, moment.day)
-    if kind == "timestamp_ntz":
-        return moment.astimezone(zone).replace(tzinfo=None)
-    micros = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    return micros // {"s": 1_000_000, "ms": 1000, "us": 1}[unit]
-
-
 def example(seed: int) -> tuple[View, dict[str, Frame], datetime | None, Frame]:
     """A view with its input frames, cut-off and right output."""
     maker = Maker(seed)
     view = maker.view()
-    frames = maker.frames(view)
+    frames = Rows(maker.random, maker.zone).frames(view)
     as_of = None if view.cutoff == "spine" else AS_OF
     return view, frames, as_of, expected(view, frames, as_of)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.kinds import FileKind, file_kinds, inspected, kind_of_file, require_installed
+from palmette.automl.kinds import FileKind, file_kinds, file_suffixes, inspected, kind_of_file, require_installed
 from palmette.automl.samples import ArrayUse, Repairs
 from palmette.automl.samples.opening import DATA, Opened, files_below, refusal, require_unpacked
 from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw
@@ -56,8 +56,7 @@ def with_files(raw: Raw, repairs: Repairs) -> Raw:
 def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
     """The kind of the files that the cells name; None where they name none."""
     cells = [one.strip() if isinstance(one, str) else "" for one in column.dropna().iloc[:SAMPLE]]
-    suffixes = tuple(suffix for one in file_kinds().values() for suffix in one.suffixes)
-    named = [one for one in cells if one.lower().endswith(suffixes)]
+    named = [one for one in cells if one.lower().endswith(file_suffixes())]
     if not cells or len(named) < (1 - MOST_OTHERS) * len(cells):
         return None
     found = [kind for one in named if (kind := kind_of_file(base / one))]

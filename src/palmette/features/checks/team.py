@@ -90,7 +90,7 @@ class TeamSuiteCheck:
             return CheckResult(skipped="no test of the team was run")
         if self.kept and root == subject.root:  # not for the suite without the new files
             self.kept.keep(suite)
-        detail = f"{len(suite.passed)} tests pass, {len(suite.skipped)} skipped"
+        detail = f"{counted(len(suite.passed), 'test')} passed, {len(suite.skipped)} skipped"
         return CheckResult(detail=f"{detail}; kept: {counted(len(kept), 'file')}" if kept else detail)
 
 
