@@ -207,7 +207,6 @@ def plain_profile(samples: Samples, request: SplitRequest) -> Profile:
         columns=tuple(column_figures(one.name, table[one.name], one.kind) for one in columns),
         target=target_figures(target, table[target], learning_task(request.problem)) if target else None,
         duplicates=0,
-        memory=0,
         meta={},
     )
 

@@ -49,8 +49,7 @@ def task(blueprint: Blueprint, profile: Profile, spec: TaskSpec | None = None) -
 
 def findings(profile: Profile) -> Section:
     """Findings of the profile about the target and the rows as a whole."""
-    whole = ("", profile.target.name if profile.target else "")
-    return section("findings", "\n".join(one.text for one in profile.suggestions if one.subject in whole), rank=1)
+    return section("findings", "\n".join(one.text for one in profile.suggestions), rank=1)
 
 
 def columns(blueprint: Blueprint, profile: Profile) -> Section:

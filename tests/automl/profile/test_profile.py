@@ -68,8 +68,6 @@ def test_values_of_the_hold_out_change_no_figure() -> None:
 
 TARGETS: dict[str, tuple[Any, str, set[str]]] = {
     "skewed": (lambda r, n: np.exp(2 * r.normal(size=n) + 5), "regression", {"log-target"}),
-    "a count": (lambda r, n: r.poisson(4, n), "regression", {"count-target"}),
-    "a share": (lambda r, n: r.uniform(0, 1, n), "regression", {"bounded-target"}),
     "many zeros": (
         lambda r, n: np.where(r.random(n) < 0.6, 0, r.gamma(2, 5, n)),
         "regression",
@@ -87,29 +85,8 @@ def test_suggestions_follow_from_the_target(kind: str) -> None:
     make, task, codes = TARGETS[kind]
     table = wide(3000, 8)
     made = profiled(table.assign(y=make(np.random.default_rng(1), len(table))), task)
-    about = {fact.code for fact in made.suggestions if fact.subject == "y"}
+    about = {fact.code for fact in made.suggestions}
     assert about - {"outlying-target"} == codes, made.target
-
-
-def test_suggestions_follow_from_the_columns() -> None:
-    table = wide(1200, 8).assign(
-        key=[f"k{n}" for n in range(1200)],
-        same=1,
-        hole=lambda f: f["n1"].where(f["n1"] > 1),
-        price=lambda f: np.exp(3 * f["n2"]),
-        town=[f"town {n % 300}" for n in range(1200)],
-        words=[f"these are the words of row {n}" for n in range(1200)],
-    )
-    found = {(fact.code, fact.subject) for fact in profiled(table).suggestions}
-    assert found >= {
-        ("drop-identifier", "key"),
-        ("drop-constant", "same"),
-        ("mostly-missing", "hole"),
-        ("skewed", "price"),
-        ("many-categories", "town"),
-        ("text-column", "words"),
-        ("date-column", "d0"),
-    }
 
 
 @pytest.mark.parametrize("task", ["clustering", "regression"])

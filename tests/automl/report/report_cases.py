@@ -42,8 +42,7 @@ OTHERS = {"forecasting": ("mase", "regression"), "node_classification": ("f1_mac
 BASELINES = {"classification": 0.5, "regression": 1.5, "clustering": 0.5}
 ROWS = 120
 NUMBERS = NumberFacts(
-    mean=2, deviation=1, least=0, quarter=1, median=2, three_quarters=3, most=9, skew=0, outliers=0, zeros=0,
-    negative=0, whole=True,
+    mean=2, least=0, quarter=1, median=2, three_quarters=3, most=9, skew=0, outliers=0, zeros=0, whole=True,
 )  # fmt: skip
 VOID = {"meta", "path", "rect", "line", "circle"}
 """Elements that may be without an end."""
@@ -131,7 +130,6 @@ def profile_with(problem: str, text: str, names: list[str], classes: tuple[str, 
         ),
         target=targets.get(problem),
         duplicates=4,
-        memory=1000,
         meta={},
         leaks=(leak,),
         decisions=(LeakDecision(code="proxy", columns=leak.columns, done="kept", by="default"),),

@@ -18,7 +18,6 @@ class NumberFacts(Model):
     """Figures of the numbers in a column that are not missing."""
 
     mean: float
-    deviation: float
     least: float
     quarter: float
     median: float
@@ -28,8 +27,6 @@ class NumberFacts(Model):
     outliers: float
     """Share beyond three interquartile ranges from the quartiles."""
     zeros: float
-    """Share."""
-    negative: float
     """Share."""
     whole: bool
     """Whether all are whole numbers."""
@@ -94,18 +91,12 @@ class TargetProfile(Model):
     """Powers of ten from the 1st to the 99th percentile, where all values are positive."""
     log_skew: float = 0.0
     """Skew of log(1 + y), where no value is negative."""
-    is_count: bool = False
-    """Whole numbers from 0 or 1 on, of which there are many different ones."""
-    bounds: tuple[float, float] | None = None
-    """The natural range that the values fill, such as 0 to 1; None where there is none."""
 
 
 class Suggestion(Model):
-    """A suggestion that follows from a figure."""
+    """A fact about the target or the rows as a whole that stands out."""
 
     code: str
-    subject: str = ""
-    """The column that it is about."""
     text: str
 
 
@@ -146,8 +137,6 @@ class Profile(Model):
     target: TargetProfile | None
     duplicates: int
     """Training rows that repeat another one in all features."""
-    memory: int
-    """Bytes of the whole table."""
     meta: Mapping[str, float]
     """Meta-features by name, in a fixed order."""
     suggestions: tuple[Suggestion, ...] = ()

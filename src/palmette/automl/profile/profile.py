@@ -25,10 +25,6 @@ from palmette.automl.profile.leaks import find_leaks
 FREQUENT = 5
 CLASSES = 100
 FENCES = 3.0
-COUNTS_FROM = 10  # different whole numbers from which a target counts something
-SKEWED = 2.0
-MANY_MISSING = 0.5
-MANY_CATEGORIES = 50
 RARE_CLASS = 0.1
 SMALL = 1000
 WIDE = 10  # rows for each column below which a table is wide
@@ -48,12 +44,11 @@ def numbers(values: Any) -> NumberFacts:
     least, quarter, median, three, most = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
     with np.errstate(over="ignore", invalid="ignore"):
         reach = FENCES * (three - quarter)
-        mean, deviation = float(values.mean()), float(values.std())
+        mean = float(values.mean())
     figures = {
-        "mean": mean, "deviation": deviation, "least": least, "quarter": quarter, "median": median,
-        "three_quarters": three, "most": most, "skew": skew(values),
+        "mean": mean, "least": least, "quarter": quarter, "median": median, "three_quarters": three, "most": most,
+        "skew": skew(values), "zeros": (values == 0).mean(),
         "outliers": ((values < quarter - reach) | (values > three + reach)).mean() if reach else 0.0,
-        "zeros": (values == 0).mean(), "negative": (values < 0).mean(),
     }  # fmt: skip
     whole = bool((values == np.floor(values)).all())
     return NumberFacts(whole=whole, **{name: figure(float(value)) for name, value in figures.items()})
@@ -113,18 +108,7 @@ def target_figures(name: str, column: Any, problem: str) -> TargetProfile:
         numbers=facts,
         orders=figure(math.log10(high / low)) if facts.least > 0 and high > low else 0.0,
         log_skew=figure(skew(np.log1p(values))) if facts.least >= 0 else 0.0,
-        is_count=facts.whole and facts.least in (0, 1) and column.nunique() >= COUNTS_FROM,
-        bounds=_bounds(facts),
     )
-
-
-def _bounds(facts: NumberFacts) -> tuple[float, float] | None:
-    """The natural range that the values fill: a share, a percentage or a score between whole ends."""
-    for low, high in ((0.0, 1.0), (-1.0, 1.0), (0.0, 100.0)):
-        wide = (facts.most - facts.least) > 0.6 * (high - low)
-        if low <= facts.least and facts.most <= high and wide and not (facts.whole and high == 1.0):
-            return low, high
-    return None
 
 
 def profile(context: LeakContext) -> Profile:
@@ -148,7 +132,6 @@ def profile(context: LeakContext) -> Profile:
         columns=tuple(columns),
         target=target_profile,
         duplicates=duplicates,
-        memory=int(table.memory_usage(deep=False).sum()),
         meta=meta_features(len(train), columns, target_profile, duplicates),
         suggestions=tuple(suggest(len(train), columns, target_profile, duplicates)),
         leaks=tuple(find_leaks(context)),
@@ -192,18 +175,16 @@ def suggest(
 ) -> Iterator[Suggestion]:
     """Facts that stand out, those of the target first. They advise nothing: readers decide what follows."""
     yield from _of_target(target) if target is not None else ()
-    for column in columns:
-        yield from _of_column(column)
     if rows < SMALL:
-        yield _fact("few-rows", "", f"{rows} training rows are few")
+        yield _fact("few-rows", f"{rows} training rows are few")
     if len(columns) and rows < WIDE * len(columns):
-        yield _fact("wide", "", f"{len(columns)} columns for {rows} rows are many")
+        yield _fact("wide", f"{len(columns)} columns for {rows} rows are many")
     if duplicates:
-        yield _fact("repeated-rows", "", f"{duplicates} training rows repeat another")
+        yield _fact("repeated-rows", f"{duplicates} training rows repeat another")
 
 
-def _fact(code: str, subject: str, text: str) -> Suggestion:
-    return Suggestion(code=code, subject=subject, text=f"{text}.")
+def _fact(code: str, text: str) -> Suggestion:
+    return Suggestion(code=code, text=f"{text}.")
 
 
 def _of_target(target: TargetProfile) -> Iterator[Suggestion]:
@@ -212,42 +193,16 @@ def _of_target(target: TargetProfile) -> Iterator[Suggestion]:
         rarest = target.classes[-1]
         if target.class_count <= len(target.classes) and rarest.share < RARE_CLASS:
             rows = f"{rarest.count} rows ({rarest.share:.2%})"
-            yield _fact("imbalanced", name, f"the class {rarest.value!r} of {name!r} has {rows}")
+            yield _fact("imbalanced", f"the class {rarest.value!r} of {name!r} has {rows}")
         if target.class_count > 20:
-            yield _fact("many-classes", name, f"{name!r} has {target.class_count} classes")
+            yield _fact("many-classes", f"{name!r} has {target.class_count} classes")
     if facts is None:
         return
     if facts.least >= 0 and facts.skew > 1 and abs(target.log_skew) < 0.7 * facts.skew:
         spans = f"spans {target.orders:.1f} orders of magnitude and " if target.orders >= 1 else ""
         skews = f"is skewed by {facts.skew:.2f}, its log by {target.log_skew:.2f}"
-        yield _fact("log-target", name, f"{name!r} {spans}{skews}")
-    if target.is_count:
-        yield _fact("count-target", name, f"{name!r} counts something ({facts.least:g} to {facts.most:g})")
+        yield _fact("log-target", f"{name!r} {spans}{skews}")
     if facts.zeros > 0.2:
-        yield _fact("zero-inflated", name, f"{facts.zeros:.1%} of {name!r} are 0")
-    if target.bounds is not None:
-        yield _fact("bounded-target", name, "{!r} lies between {:g} and {:g}".format(name, *target.bounds))
+        yield _fact("zero-inflated", f"{facts.zeros:.1%} of {name!r} are 0")
     if facts.outliers > 0.01:
-        yield _fact("outlying-target", name, f"{facts.outliers:.1%} of {name!r} are far out")
-
-
-def _of_column(column: ColumnProfile) -> Iterator[Suggestion]:
-    name = column.name
-    if column.kind == "constant":
-        yield _fact("drop-constant", name, f"{name!r} is the same in every row")
-        return
-    if column.kind == "identifier":
-        yield _fact("drop-identifier", name, f"{name!r} differs in nearly every row and names it")
-        return
-    if column.missing > MANY_MISSING:
-        yield _fact("mostly-missing", name, f"{name!r} is missing in {column.missing:.1%}")
-    elif column.missing > 0:
-        yield _fact("missing", name, f"{name!r} is missing in {column.missing:.2%}")
-    if column.kind == "category" and column.distinct > MANY_CATEGORIES:
-        yield _fact("many-categories", name, f"{name!r} has {column.distinct} categories")
-    if column.kind == "text" and column.text is not None:
-        yield _fact("text-column", name, f"{name!r} is text of {column.text.words:.0f} words on average")
-    if column.kind == "datetime" and column.times is not None:
-        yield _fact("date-column", name, f"{name!r} runs from {column.times.first[:10]} to {column.times.last[:10]}")
-    if column.numbers is not None and abs(column.numbers.skew) > SKEWED:
-        yield _fact("skewed", name, f"{name!r} is skewed by {column.numbers.skew:.1f}")
+        yield _fact("outlying-target", f"{facts.outliers:.1%} of {name!r} are far out")

@@ -15,6 +15,10 @@ from palmette.llm import Answer, Section, section
 MOST = 8  # insights that are handed on
 SHOWN = 16  # findings that a model chooses from
 FEW = 3  # findings that are handed on as they are: there is nothing to choose
+BEYOND = {
+    "many-categories": ("categories_most", 50), "text-column": ("text_columns", 0), "missing": ("columns_with_missing", 0),
+}  # fmt: skip
+"""Signs of columns: each holds where a figure exceeds a number."""
 
 
 class ChosenFinding(Model):
@@ -76,6 +80,7 @@ def subject_of(input: PlanningInput) -> Subject:
     """What to look for; nothing in it is a value of the data."""
     profile, task = input.profile, input.task
     codes, words = [fact.code for fact in profile.suggestions], names("suggestions")
+    codes += [code for code, (figure, least) in BEYOND.items() if profile.meta[figure] > least]
     signs = [
         *codes,
         *(leak.code for leak in profile.leaks),
