@@ -270,7 +270,8 @@ def _from_measured(
 ) -> Iterator[Plan]:
     """Yields plans made of measured candidates: fewer of them after a missed limit, more after a missed score."""
     known, greater = context.measured, problem_of(context.blueprint).metric.greater_is_better
-    leaders = [one.candidate for one in sorted(known.values(), key=lambda one: one.score, reverse=greater)]
+    ordered = sorted(known.values(), key=lambda one: one.score, reverse=greater)
+    leaders = [one.candidate for one in ordered if one.candidate.learner in context.constraints.allowed]
     if aim == "limited":
         limits = context.constraints.limits
         kept = [one for one in leaders if worst(context.costs.of(one), limits) <= context.tolerance]
