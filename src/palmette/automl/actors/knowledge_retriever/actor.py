@@ -16,8 +16,10 @@ MOST = 8  # insights that are handed on
 SHOWN = 16  # findings that a model chooses from
 FEW = 3  # findings that are handed on as they are: there is nothing to choose
 BEYOND = {
-    "many-categories": ("categories_most", 50), "text-column": ("text_columns", 0), "missing": ("columns_with_missing", 0),
-}  # fmt: skip
+    "many-categories": ("categories_most", 50),
+    "text-column": ("text_columns", 0),
+    "missing": ("columns_with_missing", 0),
+}
 """Signs of columns: each holds where a figure exceeds a number."""
 
 
