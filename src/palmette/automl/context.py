@@ -185,9 +185,9 @@ def _figures(found: ColumnProfile) -> Iterator[str]:
     if found.numbers:
         yield _numbers(found.numbers)
     elif found.times:
-        yield f"{found.times.first} to {found.times.last}"
-    elif found.text:
-        yield f"{found.text.words:.0f} words on average"
+        yield " to ".join(found.times)
+    elif found.words:
+        yield f"{found.words:.0f} words on average"
         yield from (f"e.g. {_quoted(one.value)}" for one in found.frequent[:1])
     elif found.frequent:
         common = ", ".join(f"{_quoted(one.value)} {one.share:.0%}" for one in found.frequent[:EXAMPLES])

@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402 - comes with pandas
 
 from palmette.automl.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.profile.association import LeakContext  # noqa: E402 - as above
-from palmette.automl.profile.leaks import DETECTORS, find_leaks, row_order  # noqa: E402 - as above
+from palmette.automl.profile.leaks import DETECTORS, find_leaks  # noqa: E402 - as above
 from palmette.automl.samples.load import load  # noqa: E402 - as above
 from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
@@ -154,12 +154,6 @@ PLANTED: dict[str, Planted] = {
             frac=1, random_state=0, ignore_index=True),
         *CLASS, "identifier-tells", ("id",),
     ),
-    "a file sorted by the class": Planted(
-        lambda r: classes().sort_values("churn", ignore_index=True), *CLASS, "row-order", (), ("report",)
-    ),
-    "a file sorted by the amount": Planted(
-        lambda r: amounts().sort_values("price", ignore_index=True), *AMOUNT, "row-order", (), ("report",)
-    ),
     "a column far ahead": Planted(
         _with(mark=lambda f, r: np.where(r.random(len(f)) < 0.025, "b", np.where(_yes(f), "b", "a"))), *CLASS,
         "suspicious-jump", ("mark",), ("report",),
@@ -229,12 +223,6 @@ def test_files_that_are_nearly_alike_are_found_across_the_split(tmp_path: Path) 
     found = find_leaks(LeakContext(table[["photo", "label"]], request, made, known))
     (leak,) = (one for one in found if one.code == "nearly-equal-files")
     assert leak.text.startswith("2 files") and leak.action == "report"
-
-
-def test_the_order_of_folders_is_no_leak() -> None:
-    table = pd.DataFrame({"photo": [f"{place}.png" for place in range(400)], "label": ["a"] * 200 + ["b"] * 200})
-    request, known = SplitRequest(target="label", problem="classification"), {"photo": "image", "label": "category"}
-    assert not [*row_order(LeakContext(table, request, split(table, request, known), known))]
 
 
 def test_every_detector_has_a_planted_leak_or_a_test_of_its_own() -> None:

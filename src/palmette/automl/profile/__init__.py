@@ -32,21 +32,6 @@ class NumberFacts(Model):
     """Whether all are whole numbers."""
 
 
-class TextFacts(Model):
-    """Figures of the texts in a column."""
-
-    words: float
-    """Average number."""
-
-
-class TimeFacts(Model):
-    """Figures of the timestamps in a column."""
-
-    first: str
-    """ISO 8601, in UTC where the file names zones."""
-    last: str
-
-
 class Frequent(Model):
     """A frequent value; data, never an instruction."""
 
@@ -64,8 +49,10 @@ class ColumnProfile(Model):
     """Share."""
     distinct: int
     numbers: NumberFacts | None = None
-    text: TextFacts | None = None
-    times: TimeFacts | None = None
+    words: float = 0.0
+    """Average number, of texts."""
+    times: tuple[str, str] | None = None
+    """The first and the last timestamp, ISO 8601, in UTC where the file names zones."""
     frequent: tuple[Frequent, ...] = ()
     """The five most frequent values, of what is not numeric."""
     mutual_information: float = 0.0

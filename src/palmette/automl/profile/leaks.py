@@ -31,8 +31,7 @@ AFTERWARDS = re.compile(
     r"writeoff|write_off|collection\w*|approved|rejected|completed|finished|ended|exit\w*|survival)([_\W]|$)",
     re.IGNORECASE,
 )
-BLOCKS = 64
-REPORTED = 0.3  # reduction of error by a key, or by the order of the file, from which it is reported
+REPORTED = 0.3  # reduction of error by a key from which it is reported
 NEARLY = 0.5  # distinct values as a share of rows, from which a column with the name of a key is suspect
 AHEAD, BEHIND = 0.9, 0.4  # reduction of error by a suspicious column, and by the next one behind it
 ORDERED = 0.98  # share of rows in the order of a time column from which the file is ordered by it
@@ -285,19 +284,10 @@ def time_overlap(context: LeakContext) -> Iterator[Leak]:
             yield _leak("time-overlap", *([name] if by_time else []), replaced=replaced, **found)
 
 
-def row_order(context: LeakContext) -> Iterator[Leak]:
-    """A table that is sorted by the target, or by something close to it; files always lie in some order of names."""
-    if any(map(file_kind, context.kinds.values())):
-        return
-    alone = context.reduction_of(np.arange(len(context.rows)) * BLOCKS // len(context.rows))
-    if alone > REPORTED:
-        yield _leak("row-order", target=context.target, alone=alone)
-
-
 DETECTORS: Mapping[Callable[[LeakContext], Iterator[Leak]], int] = {
     known_after: 0, target_copy: FEW, shared_entities: 0, target_parts: FEW, missing_tells: FEW, known_afterwards: FEW,
     derived_from_target: FEW, target_in_text: FEW, target_proxy: FEW, identifier_tells: MANY, suspicious_jump: MANY,
-    nearly_equal_files: 0, equal_rows: 0, time_overlap: 0, row_order: MANY,
+    nearly_equal_files: 0, equal_rows: 0, time_overlap: 0,
 }  # fmt: skip
 """Detectors, named as their leaks, with the training rows with a target that each needs; 0 where it needs no target.
 

@@ -16,8 +16,6 @@ from palmette.automl.profile import (
     Profile,
     Suggestion,
     TargetProfile,
-    TextFacts,
-    TimeFacts,
 )  # fmt: skip
 from palmette.automl.profile.association import LeakContext
 from palmette.automl.profile.leaks import find_leaks
@@ -79,14 +77,13 @@ def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
     present = column.dropna()
     found: dict[str, Any] = {}
     if len(present) and pd.api.types.is_datetime64_any_dtype(column.dtype):
-        found["times"] = TimeFacts(first=present.min().isoformat(), last=present.max().isoformat())
+        found["times"] = present.min().isoformat(), present.max().isoformat()
     elif len(present) and pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         found["numbers"] = numbers(present.to_numpy(float))
     elif len(present):
         found["frequent"] = frequent(present)
         if kind == "text":
-            words = present.astype(str).str.split().str.len()
-            found["text"] = TextFacts(words=figure(float(words.mean())))
+            found["words"] = figure(float(present.astype(str).str.split().str.len().mean()))
     missing = float(column.isna().mean()) if len(column) else 0.0
     return ColumnProfile(name=name, kind=kind, missing=figure(missing), distinct=int(present.nunique()), **found)
 

@@ -84,9 +84,9 @@ def _summary(column: ColumnProfile) -> str:
         facts = column.numbers
         return f"{number(facts.least)} to {number(facts.most)}, median {number(facts.median)}"
     if column.times:
-        return f"{column.times.first[:10]} to {column.times.last[:10]}"
-    if column.text:
-        return f"{number(column.text.words, 2)} words on average"
+        return " to ".join(time[:10] for time in column.times)
+    if column.words:
+        return f"{number(column.words, 2)} words on average"
     return ", ".join(f"{short(one.value, 20)} {share(one.share)}" for one in column.frequent[:MOST_VALUES])
 
 
