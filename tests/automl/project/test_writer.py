@@ -165,9 +165,9 @@ def test_the_model_is_explained_where_it_is_built(written: Path) -> None:
     assert (
         "- catboost-1 0.8 (0.75 to 0.85)" in readme
         and "ROC AUC (greater is better)" in readme
-        and "def catboost_1()" in model
+        and "= CatBoostClassifier(" in model
     )
-    assert "Catboost is strong here." in model
+    assert "lightgbm-1: lightgbm is strong here; catboost-1: " in model
     assert features.count("def tree_features()") == features.count("impute_scale_clip = make_pipeline(") == 1
 
 

@@ -11,14 +11,13 @@ from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.project.rendering import WIDTH
 from palmette.automl.project.vendoring import copied
 
-FEATURES, MODEL = ".features.", ".model."  # prefixes of functions that the package defines itself
+FEATURES = ".features."  # prefix of functions that the package defines itself
 ENCODED = {
     "tree": "Features for trees: numbers, NaN for missing values, category codes.",
     "dense": "Features for networks and distances: scaled, without missing values, few columns.",
     "sparse": "Features for linear models: scaled, without missing values, any number of columns.",
 }
-SHORT, LONG = 60, 80
-"""Characters of a call that needs no function of its own, and from which a part of another call gets a name."""
+LONG = 80  # characters of a call from which a part of another call gets a name
 COMPONENTS = "components"  # the module with classes copied into the package
 PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
 SHORTER = {PIPELINE: "sklearn.pipeline.make_pipeline", COLUMNS: "sklearn.compose.make_column_transformer"}
@@ -38,7 +37,7 @@ class ModelCalls:
 class FunctionSource(NamedTuple):
     """A function that returns the result of a call."""
 
-    path: str  # its name after FEATURES or MODEL
+    path: str  # its name after FEATURES
     call: Call
     doc: str
 
@@ -53,15 +52,15 @@ class FunctionSource(NamedTuple):
 
 
 class PackageLayout(NamedTuple):
-    """The functions of features.py and of model.py."""
+    """The functions of features.py, and the one of model.py that builds the model."""
 
     readers: Value  # readers of the columns, by kind
     features: tuple[FunctionSource, ...]
-    model: tuple[FunctionSource, ...]
+    model: FunctionSource
 
 
 def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> PackageLayout:
-    """Makes functions of encoders and their shared steps (features.py) and of members (model.py).
+    """Makes functions of encoders and their shared steps (features.py), and the model of these (model.py).
 
     Lists of columns are replaced by their names in features.py, which `columns` holds.
     """
@@ -69,19 +68,19 @@ def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> Package
     given: dict[str, Value] = next(one for one in arguments if "readers" in one)
     read = replaced(calls.reader, [(value, Name(FEATURES + name.upper())) for name, value in given.items()])
     reading = read.arguments["steps"] if read.path == PIPELINE else [("columns", read)]
-    encoders, members = _encoders(calls), _members(calls) if len(calls.members) > 1 else []
+    encoders = _encoders(calls)
     shared = sorted(_shared(encoders), key=lambda one: -len(one.name))  # the longest are used first
     separate = [_with_shared(one.call, shared) for one in encoders]
     several = {one.path for one in shared if sum(one.path in paths_of(call) for call in separate) > 1}
-    steps = [("model", replaced(calls.estimator, [(one.call, Call(one.path)) for one in (*encoders, *members)]))]
+    steps = [("model", replaced(calls.estimator, [(one.call, Call(one.path)) for one in encoders]))]
     if steps[0][1].path == PIPELINE:
         steps = steps[0][1].arguments["steps"]
     model = Call(PIPELINE, {"steps": [*reading, *steps]})
     features = [one._replace(call=_with_shared(one.call, shared, several)) for one in encoders]
     features[:0] = [one._replace(call=_with_shared(one.call, shared)) for one in shared if one.path in several]
-    functions = features, [FunctionSource(f"{MODEL}build_model", model, "The unfitted model."), *members]
-    named = [tuple(one._replace(call=_named(one.call, columns)) for one in part) for part in functions]
-    return PackageLayout(_named(given["readers"], columns), *named)
+    functions = tuple(one._replace(call=_named(one.call, columns)) for one in features)
+    built = FunctionSource("build_model", _named(model, columns), "The unfitted model.")
+    return PackageLayout(_named(given["readers"], columns), functions, built)
 
 
 def replaced(value: Value, known: Sequence[tuple[Value, Value]]) -> Value:
@@ -92,8 +91,11 @@ def replaced(value: Value, known: Sequence[tuple[Value, Value]]) -> Value:
     return mapped(value, lambda one: replaced(one, known))
 
 
-def imports_of(values: Iterable[Value], own: Collection[str], here: str) -> list[str]:
-    """The import lines that values need; those of functions that may replace a class are among them."""
+def imports_of(values: Iterable[Value], own: Collection[str], here: str | tuple[str, ...] = ()) -> list[str]:
+    """The import lines that values need; those of functions that may replace a class are among them.
+
+    What begins with `here` is defined in the module itself.
+    """
     lines = set[str]()
     for path in (path for value in values for path in paths_of(value)):
         module, _, name = path.rpartition(".")
@@ -132,20 +134,6 @@ def _shared(encoders: Sequence[FunctionSource]) -> Iterator[FunctionSource]:
             done.append(one)
             name = "_".join(name for name, _ in steps)
             yield FunctionSource(FEATURES + name, one, "Steps that several kinds of columns share.")
-
-
-def _members(calls: ModelCalls) -> list[FunctionSource]:
-    """A function for each distinct learner with its wrappers, unless it is short."""
-    found: list[FunctionSource] = []
-    for call in _calls(calls.estimator):
-        inside = [member for member in calls.members for one in _calls(call) if one == member.learner]
-        encoded = any(one == member.encoder for member in calls.members for one in _calls(call))
-        taken = any(part.call == call or call in _calls(part.call) for part in found)
-        if len({id(one) for one in inside}) == 1 and not encoded and not taken and len(source(call)) > SHORT:
-            candidate = inside[0].candidate
-            reason = candidate.reason[:1].upper() + candidate.reason[1:]
-            found.append(FunctionSource(MODEL + re.sub(r"\W+", "_", candidate.name), call, reason))
-    return found
 
 
 def _calls(value: Value) -> Iterator[Call]:

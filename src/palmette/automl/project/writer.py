@@ -19,7 +19,7 @@ from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
 from palmette.automl.formatting import metric as metric_in_words
 from palmette.automl.kinds import Kind, file_kind
 from palmette.automl.learners.learner import LABELS
-from palmette.automl.project.layout import COMPONENTS, FEATURES, MODEL, ModelCalls, imports_of, laid_out
+from palmette.automl.project.layout import COMPONENTS, FEATURES, ModelCalls, imports_of, laid_out
 from palmette.automl.project.metrics import direction, metric_source
 from palmette.automl.project.reading import in_file_form, reader_source
 from palmette.automl.project.rendering import one_line, rendered
@@ -52,8 +52,7 @@ def write_package(
     groups, others, own = _groups(blueprint), _other_formats(blueprint), {Path(one.path).stem for one in modules}
     layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in (groups | others).items()})
     of_features = [*([calls.target] if calls.target else []), layout.readers, *(one.call for one in layout.features)]
-    of_model = [one.call for one in layout.model]
-    paths = [*paths_of([of_features, of_model])]
+    paths = [*paths_of([of_features, layout.model.call])]
     examples = _examples(blueprint, problem.examples())
     facts = {
         **_about(blueprint, selection),
@@ -66,7 +65,7 @@ def write_package(
         "own": own,
         "imports": {
             "features": imports_of(of_features, own, FEATURES),
-            "model": imports_of(of_model, own, MODEL),
+            "model": imports_of([layout.model.call], own),
         },
         "unconverged": any(path.startswith(UNCONVERGED) for path in paths),
         "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths),
@@ -74,7 +73,7 @@ def write_package(
         "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
         **problem.package_facts(),
     }
-    used = [*of_features, *of_model, *([Name(f"{COLUMNS}.without_totals")] if blueprint.format.dialect.totals else [])]
+    used = [*of_features, layout.model.call, *([Name(f"{COLUMNS}.without_totals")] if blueprint.format.dialect.totals else [])]
     texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored(used)}
     texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
     named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
@@ -141,16 +140,18 @@ def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
     columns = f"{len(blueprint.columns)} columns" if len(blueprint.columns) > 1 else "one column"
     what = f"{blueprint.target} ({len(blueprint.classes)} classes)" if blueprint.classes else blueprint.target
-    reasons: dict[str, list[str]] = {}
+    dropped: dict[str, list[str]] = {}
     for one in blueprint.dropped:
-        reasons.setdefault(one.reason, []).append(one.name)
+        dropped.setdefault(one.reason, []).append(one.name)
+    members = [one.candidate for one in selection.members]
     return {
         "blueprint": blueprint,
         "selection": selection,
         "package": blueprint.package,
         "about": f"Predicts {what} from {columns}" if blueprint.target else f"Finds clusters in {columns}",
         "why": selection.reason or f"the best of the candidates by {metric_in_words(selection.metric)}",
-        "left_out": "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items()),
+        "left_out": "; ".join(f"{', '.join(names)} ({reason})" for reason, names in dropped.items()),
+        "reasons": "; ".join(f"{one.name}: {one.reason}" for one in members if one.reason and len(members) > 1),
         "metric": metric_in_words(blueprint.metric),
         "direction": direction(blueprint.metric),
         "metric_source": metric_source(blueprint, source(int(positive) if blueprint.has_whole_classes else positive)),

@@ -113,7 +113,7 @@ class XGBoost(Learner):
     measured = Measured(0.039, 2.5e-6, kilobytes=300.0, row=0.019, milliseconds=1.4, by_output=True)
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
-        usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.08, "max_depth": 6}
+        usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.08}
         usual |= {"subsample": 0.9, "colsample_bytree": 0.8}
         usual |= {"objective": "reg:absoluteerror"} if setup.is_absolute else {}
         fixed: dict[str, Any] = {"n_jobs": setup.threads, **seeded("random_state", setup)}

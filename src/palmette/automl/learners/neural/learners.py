@@ -253,13 +253,13 @@ class Perceptron(Learner):
     reason = "smooth where trees are steps"
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
-        width, epochs = int(settings.get("width") or 128), rounds or MOST_EPOCHS
+        width = int(settings.get("width") or 128)
         given = {
             "hidden_layer_sizes": (width, max(8, width // 2)),
             "alpha": settings.get("alpha", 1e-3),
             "learning_rate_init": settings.get("learning_rate", 2e-3),
-            "max_iter": epochs,
-            "n_iter_no_change": epochs,
+            "max_iter": rounds or MOST_EPOCHS,
+            "tol": 0,
             "random_state": setup.seed,
         }
         if setup.facts.classes:
