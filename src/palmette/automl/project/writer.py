@@ -73,7 +73,8 @@ def write_package(
         "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
         **problem.package_facts(),
     }
-    used = [*of_features, layout.model.call, *([Name(f"{COLUMNS}.without_totals")] if blueprint.format.dialect.totals else [])]
+    totals = [Name(f"{COLUMNS}.without_totals")] if blueprint.format.dialect.totals else []
+    used = [*of_features, layout.model.call, *totals]
     texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored(used)}
     texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
     named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
