@@ -31,6 +31,13 @@ class VerdictLine(NamedTuple):
         return ": ".join(filter(None, (self.text, self.detail)))
 
 
+class QuantityText(NamedTuple):
+    """Another measured quantity."""
+
+    label: str
+    value: str
+
+
 class VerdictText(NamedTuple):
     """An assessment as text."""
 
@@ -40,7 +47,7 @@ class VerdictText(NamedTuple):
     better: VerdictLine
     constraints: VerdictLine  # all constraints together
     results: tuple[VerdictLine, ...]  # one line for each constraint
-    quantities: tuple[tuple[str, str], ...]  # other measured quantities, by label
+    quantities: tuple[QuantityText, ...]
 
     @property
     def headline(self) -> str:
@@ -96,17 +103,17 @@ def _together(assessment: Assessment) -> VerdictLine:
     return VerdictLine(assessment.status, f"{kept} of {many(len(results), 'requirement')} kept", "; ".join(broken))
 
 
-def _quantities(assessment: Assessment) -> Iterator[tuple[str, str]]:
+def _quantities(assessment: Assessment) -> Iterator[QuantityText]:
     latency = assessment.latency
     if latency is None:
-        yield "Answer for one row", "not measured"
+        yield QuantityText("Answer for one row", "not measured")
     else:
         low, middle, high, most = (seconds(one / 1000) for one in (latency.low, latency.p50, latency.high, latency.p95))
-        yield "Answer for one row, median", f"{middle} ({low} to {high})"
-        yield "95 % of answers within", most
+        yield QuantityText("Answer for one row, median", f"{middle} ({low} to {high})")
+        yield QuantityText("95 % of answers within", most)
         if latency.batch_seconds is not None:
-            yield "Answers for all held-out rows", seconds(latency.batch_seconds)
-    yield "Model on disk", size(assessment.megabytes)
+            yield QuantityText("Answers for all held-out rows", seconds(latency.batch_seconds))
+    yield QuantityText("Model on disk", size(assessment.megabytes))
     if assessment.parameters is not None:
-        yield "Parameters", number(assessment.parameters)
-    yield "Training", seconds(assessment.training_seconds)
+        yield QuantityText("Parameters", number(assessment.parameters))
+    yield QuantityText("Training", seconds(assessment.training_seconds))
