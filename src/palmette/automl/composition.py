@@ -12,6 +12,7 @@ from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, L
 from palmette.automl.encoders.shared import FromFolder, scaled
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
+from palmette.automl.parsing import MONTH, QUARTER
 from palmette.automl.problem_traits import learning_task
 from palmette.engine.registry import create, load, names
 
@@ -244,7 +245,8 @@ def cell_reader(column: ColumnUse) -> Call | Name:
         case "number" | "boolean":
             name = column.kind
         case "datetime":
-            name, formats = "timestamp", [one for one in reading.formats if one != "ISO8601"]
+            name = "quarter" if any(QUARTER in one for one in reading.formats) else "timestamp"
+            formats = [one.replace(QUARTER, MONTH) for one in reading.formats if one != "ISO8601"]
             given = {"formats": formats} if formats else {}
         case "category" if digits := _code_length(column):
             name, given = "code", {"digits": digits}

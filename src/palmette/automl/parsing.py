@@ -53,7 +53,11 @@ DATES = {
     for days in DAYS
     for time in TIMES
 }
-PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",)} | DATES  # patterns of dates, each with the formats that may read it
+QUARTER, MONTH = "Q%q", "M%m"
+PERIODS = ("%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "Q%q-%Y", "Q%q/%Y", "%YM%m", "%Y-M%m", "%Y M%m")
+PERIOD = r"\d{4}[ -]?[QqMm]\d{1,2}|[Qq]\d[ /-]\d{4}"
+PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",), re.compile(PERIOD): PERIODS} | DATES
+"""Patterns of dates, each with the formats that may read it; `%q` is the quarter, as in pandas."""
 COMPACT = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 DATE_NAME = re.compile(r"(^|[_\W])(date|day|dt|datum|dob)([_\W]|$)|date$", re.IGNORECASE)
 CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
@@ -222,8 +226,18 @@ def read_dates(texts: Sequence[str], name: str) -> ParsedDates | None:
 
 
 def _parsed(texts: Sequence[str], form: str) -> npt.NDArray[np.datetime64]:
-    parsed = pd.to_datetime(pd.Series(list(texts), dtype=object), format=form, errors="coerce", utc=True)
+    plain, form = map(first_month, texts) if QUARTER in form else texts, form.replace(QUARTER, MONTH)
+    parsed = pd.to_datetime(pd.Series(list(plain), dtype=object), format=form, errors="coerce", utc=True)
     return parsed.dt.tz_convert(None).to_numpy("datetime64[ns]", copy=True)
+
+
+def first_month(text: str) -> str:
+    """The text with the first month of a quarter in its place, as `strptime` knows no quarters.
+
+    >>> first_month("1959Q2")
+    '1959M4'
+    """
+    return re.sub("[Qq]([1-4])", lambda found: f"M{3 * int(found[1]) - 2}", text)
 
 
 def hours_of(text: str) -> float:

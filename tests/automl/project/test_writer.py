@@ -16,6 +16,7 @@ import pandas as pd
 from small_packages import COLUMNS, REMARK, blueprint_of, guests, leaderboard_of, selection_of
 
 from palmette.automl.candidates import Blueprint, ColumnUse, Derived, Dropped, Folds, OwnCode
+from palmette.automl.encoders.columns import quarter
 from palmette.automl.measure import METRICS, Predictions, score
 from palmette.automl.project import write_package
 from palmette.automl.project.metrics import metric_source
@@ -275,3 +276,6 @@ def test_rows_are_written_as_in_the_file() -> None:
     assert number_text(-1234.5, Reading(form="number", decimal=",", thousands=".", affix="€")) == "€-1.234,5"
     assert number_text(1e30, Reading(form="number", affix="$")) == "1e+30"
     assert date_text(pd.Timestamp("2024-02-03T10:00"), ["%d.%m.%Y"]) == "2024-02-03T10:00:00"
+    assert date_text(pd.Timestamp("2024-04-01"), ["%Y-Q%q"]) == "2024-Q2"
+    assert quarter("2024-Q2", ["%Y-M%m"]) == pd.Timestamp("2024-04-01")
+    assert date_text(pd.Timestamp("2024-05-01"), ["%Y-Q%q"]) == "2024-05-01T00:00:00"

@@ -172,6 +172,18 @@ READ: dict[str, Read] = {
         lines("a,b", *(f"{d}/03/2024,{d}" for d in range(1, 29))), "a b", 28, "date-as-text",
         lambda t: str(series(t, "a")[12])[:10] == "2024-03-13",
     ),
+    "quarters": Read(
+        lines("a,b", "1959Q1,1959-Q4", "1960q2,2001-Q3", "1961Q4,1999-Q1"), "a b", 3, "date-as-text",
+        lambda t: series(t, "a")[1] == pd.Timestamp("1960-04-01") and series(t, "b")[0] == pd.Timestamp("1959-10-01"),
+    ),
+    "quarters before years": Read(
+        lines("a,b", *times("Q2 195#,#", 9)), "a b", 9, "date-as-text",
+        lambda t: series(t, "a")[1] == pd.Timestamp("1951-04-01"),
+    ),
+    "months with an M": Read(
+        lines("a,b", "1959M01,2", "1959M12,3"), "a b", 2, "date-as-text",
+        lambda t: series(t, "a")[1] == pd.Timestamp("1959-12-01"),
+    ),
     "days that may be months": Read(lines("a,b", *times("1/0#/2024,#", 10)[1:]), "a b", 9, "ambiguous-dates"),
     "dates in several ways": Read(
         lines("a,b", *times("2024-01-1#,x", 10), *times("1#.02.2024,y", 10)), "a b", 20, "date-as-text",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.parsing import hours_of
+from palmette.automl.parsing import first_month, hours_of
 
 LARGEST = 1e30  # some libraries overflow above it
 YES = frozenset({"1", "true", "t", "yes", "y", "on", "ja", "oui", "si", "sí", "wahr", "vrai"})
@@ -114,6 +114,11 @@ def timestamp(value: Any, formats: Sequence[str] = ()) -> datetime | None:
     found = found or datetime.fromisoformat(re.sub(r" ?(UTC|Z)$", "+00:00", text).replace(" +", "+").replace(" -", "-"))
     found = found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
     return found if 1678 <= found.year < 2262 else None
+
+
+def quarter(value: Any, formats: Sequence[str]) -> datetime | None:
+    """Reads a quarter such as 1959Q2 as its first day, by formats such as %YM%m."""
+    return timestamp(first_month(text_of(value)), formats)
 
 
 def code(value: Any, digits: int) -> str:

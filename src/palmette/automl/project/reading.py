@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
 from palmette.automl.kinds import as_url, file_kind, with_contents
+from palmette.automl.parsing import MONTH, QUARTER, first_month
 from palmette.automl.samples import Dialect, PlainFormat, Reading
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def date_text(value: pd.Timestamp, formats: Sequence[str]) -> str:
     """A timestamp in the first format of its column if that is exact, else in ISO 8601."""
     import pandas as pd
 
-    text = value.strftime(formats[0]) if formats else ""
-    same = formats and pd.to_datetime(text, format=formats[0], errors="coerce") == value
+    form = formats[0] if formats else ""
+    text = (value.to_period("Q") if QUARTER in form else value).strftime(form)
+    same = form and pd.to_datetime(first_month(text), format=form.replace(QUARTER, MONTH), errors="coerce") == value
     return text if same else value.isoformat()

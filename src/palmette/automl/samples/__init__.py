@@ -139,7 +139,7 @@ class Reading(Model):
     affix_after: bool = False
     """Whether it follows the number."""
     formats: tuple[str, ...] = ()
-    """Formats of dates, for strptime."""
+    """Formats of dates, for strptime; `%q` is the quarter."""
     missing: tuple[str, ...] = ()
     """Texts that were read as missing."""
 
