@@ -205,6 +205,13 @@ def test_the_package_and_its_endpoint_answer_for_known_and_new_nodes(
         answer = service.call("POST", "/predict", new)
         listed = service.call("POST", "/predict", {**new, "neighbours": [rows[0]["paper"]]})
         assert answer.status == 200 and answer.data() == listed.data()
+        first, second = ({**new, "paper": name} for name in ("new", "other"))
+        linked = [{**first, "neighbours": [rows[0]["paper"], "other"]}, {**second, "neighbours": "new"}]
+        together = service.call("POST", "/predict/batch", {"rows": linked})
+        alone = service.call("POST", "/predict/batch", {"rows": [first, second]})
+        assert together.status == 200 and together.data()[0] != alone.data()[0] == answer.data()
+        one_side = [linked[0], {**second, "neighbours": ""}]  # an edge has two ends, whoever names it
+        assert service.call("POST", "/predict/batch", {"rows": one_side}).data() == together.data()
         strange = service.call("POST", "/predict", {**new, "neighbours": "p1 nobody"})
         assert strange.status == 422 and "'nobody' is not in the graph" in strange.text
         absent = service.call("GET", "/nodes/nobody")

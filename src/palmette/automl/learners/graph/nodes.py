@@ -1,12 +1,13 @@
 """Nodes with their graph, and the estimators that learn from them.
 
 A model is fitted on the whole graph, in which some nodes have a known class. A row to predict is a new node: it
-receives values from its neighbours and sends none, so its prediction depends on that row and the graph alone.
+receives values from its neighbours and sends none to the graph, so its prediction depends on that row, the graph, and
+the rows beside it that are linked to it.
 """
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -25,7 +26,8 @@ class Nodes:
 
     Args:
         rows: The typed columns, or the features, of all nodes; those of the new nodes if there is a `graph`.
-        links: (m, m) sparse: row i has a 1 for each neighbour of node i; (k, m) for k new nodes.
+        links: (m, m) sparse: row i has a 1 for each neighbour of node i; (k, m + k) for k new nodes, which follow the
+            nodes of the graph.
         places: (n,): positions of the selected nodes among the rows.
         graph: The m nodes that new nodes are linked to; None if these are the nodes of the graph.
     """
@@ -67,9 +69,9 @@ class Nodes:
         """New nodes as nodes of one graph with the others, to which they send nothing."""
         assert self.graph
         rows = sparse.vstack([self.graph.rows, self.rows], format="csr")
-        links = sparse.vstack([self.graph.links, self.links], format="csr")
-        links.resize(links.shape[0], links.shape[0])
-        return Nodes(rows, links, self.places + self.links.shape[1])
+        links = self.graph.links.copy()
+        links.resize(links.shape[0], self.links.shape[1])
+        return Nodes(rows, sparse.vstack([links, self.links], format="csr"), self.places + links.shape[0])
 
 
 class GraphAveraging:
@@ -112,7 +114,10 @@ class NodeModel:
             self._outputs(self._matrix(X.graph.rows), every)
             kept = every.kept
             self._known = X.graph, kept
-        averaging = NewAveraging(self._matrix(X.scale @ X.scale), self._matrix(X.scale @ X.links @ X.graph.scale), kept)
+        count, size = X.links.shape[0], X.graph.links.shape[0]
+        own = X.scale @ (X.links[:, size:] + sparse.eye_array(count)) @ X.scale
+        others = X.scale @ X.links[:, :size] @ X.graph.scale
+        averaging = NewAveraging(self._matrix(own), self._matrix(others), kept)
         return self._outputs(self._matrix(X.rows), averaging)[X.places]
 
     def _matrix(self, matrix: Any) -> Any:
@@ -211,11 +216,16 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
         return Nodes(self.rows_, self.links_, places)
 
     def _nodes(self, X: pd.DataFrame) -> Nodes:
-        """Links the rows, as new nodes, to the graph."""
+        """Links the rows, as new nodes, to the graph and to one another."""
         rows, count = self._completed(X), len(self.rows_)
-        own = rows[self.node].map(self.places_)
-        lists = [{self._place(name) for name in one or ()} for one in rows[self.neighbours]]
-        links = edges_from([sorted(ends - {place}) for ends, place in zip(lists, own, strict=True)], count)
+        new = {name: count + row for row, name in enumerate(rows[self.node]) if name not in self.places_}
+        own = [new.get(name, self.places_.get(name)) for name in rows[self.node]]
+        lists = [{self._place(name, new) for name in one or ()} for one in rows[self.neighbours]]
+        for place, ends in zip(own, lists, strict=True):
+            for end in [one for one in ends if one >= count <= place]:
+                lists[end - count].add(place)
+        ends = [sorted(one - {place}) for one, place in zip(lists, own, strict=True)]
+        links = edges_from(ends, count + len(rows))
         return Nodes(rows, links, np.arange(len(rows)), Nodes(self.rows_, self.links_, np.arange(count)))
 
     def _completed(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -228,11 +238,12 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
             raise ColumnError({self.node: message})
         return X.mask(absent & (places >= 0)[:, None], self.rows_.iloc[places].set_axis(X.index))
 
-    def _place(self, name: str) -> int:
-        if name not in self.places_:
+    def _place(self, name: str, new: Mapping[str, int]) -> int:
+        place = self.places_.get(name, new.get(name))
+        if place is None:
             message = f"The neighbour {name!r} is not in the graph."
             raise ColumnError({self.neighbours: message})
-        return self.places_[name]
+        return place
 
 
 class GraphClassifier(ProbabilityClassifier, _OnGraph):
