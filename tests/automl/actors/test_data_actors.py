@@ -9,6 +9,7 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 
 from palmette.automl.actors.data_profiler.actor import DataProfiler, ProfilerInput, decide
 from palmette.automl.actors.data_retriever.actor import DataRetriever, DataRetrieverInput
+from palmette.automl.planning.columns import left_out
 from palmette.automl.profile import Leak, Profile
 from palmette.automl.samples import DataSource, Repairs
 from palmette.automl.task_spec.spec import TaskSpec
@@ -65,6 +66,17 @@ def test_a_column_known_after_the_outcome_is_dropped_by_request(file: Path) -> N
     assert isinstance(made, Profile) and list(made.dropped) == ["age"]
     (decision,) = (one for one in made.decisions if one.code == "known-after")
     assert (decision.done, decision.by) == ("dropped", "request")
+
+
+def test_a_column_that_rows_are_grouped_by_is_no_feature_unless_the_request_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    rows = [f"p{n % 30},{n * 7 % 11}.5,{'yes' if n % 30 * 13 % 7 > 3 else 'no'}" for n in range(150)]
+    path.write_text("\n".join(["patient,size,done", *rows]) + "\n", "utf-8")
+    for included in ((), ("patient", "size")):
+        input = profiling(path, include=included)
+        made = DataProfiler().run(input, context()).output
+        assert isinstance(made, Profile) and made.split.group == made.holdout.entity == "patient"
+        assert ("patient" in left_out(input.task, input.samples, made)) == (not included)
 
 
 @pytest.mark.parametrize("field", ["known_after", "exclude", "include"])

@@ -116,7 +116,7 @@ def test_what_belongs_together_is_known_of_the_rows_to_learn_from(wish: dict[str
     for table, name in ((pd.concat([frame(300).drop(columns="id")] * 3), "a"), (visits(belongs=True), "patient_id")):
         made = split_of(table.reset_index(drop=True), **wish)
         learnt = table[name].to_numpy()[made.train]
-        assert made.groups is not None and made.facts.grouped_by
+        assert made.groups is not None
         pairs = set(zip(made.groups, learnt, strict=True))
         assert len(np.unique(made.groups)) == len(np.unique(learnt)) == len(pairs)
 
@@ -141,12 +141,16 @@ def visits(belongs: bool) -> pd.DataFrame:
 def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
     table = visits(belongs=True)
     made = split_of(table)
-    assert made.facts.grouped_by == ("patient_id",)
+    assert made.facts.entity == "patient_id"
     assert not set(table.iloc[made.holdout]["patient_id"]) & set(table.iloc[made.train]["patient_id"])
-    assert split_of(visits(belongs=False)).facts.grouped_by == ()
-    assert split_of(visits(belongs=False), group="patient_id").facts.grouped_by == ("patient_id",)
+    assert not split_of(visits(belongs=False)).facts.entity
+    assert split_of(visits(belongs=False), group="patient_id").facts.entity == "patient_id"
     request, scanned = SplitRequest(target="y", problem="classification"), kinds(table) | {"a": "image"}
-    assert split(visits(belongs=False), request, scanned).facts.grouped_by == ("patient_id",)
+    assert split(visits(belongs=False), request, scanned).facts.entity == "patient_id"
+    for name, is_entity in {"Speaker": True, "home_store": True, "customer_age": False, "age_group": False}.items():
+        named = table.rename(columns={"patient_id": name})
+        assert split_of(named).facts.entity == (name if is_entity else "")
+    assert not split_of(table, given_test=(0, 90)).facts.entity
 
 
 @given(tables(), st.integers(0, 5), st.integers(5, 40))
@@ -249,7 +253,7 @@ def test_of_few_large_groups_the_smallest_is_held_out_whole(groups: int, task: s
 def test_groups_that_divide_nothing_and_groups_with_a_class_each_are_said() -> None:
     table = frame(300).assign(all="x", side=lambda f: f["id"] % 2, y=lambda f: np.where(f["id"] % 2, "a", "b"))
     made = split_of(table, group="all")
-    assert made.facts.strategy == "stratified" and len(made.holdout) == 60 and not made.facts.grouped_by
+    assert made.facts.strategy == "stratified" and len(made.holdout) == 60 and not made.facts.entity
     assert "'all' is the same in every row, so it divides nothing." in made.facts.reasons
     made = split_of(table, group="side")
     assert not len(made.holdout) and any("scores are out of fold" in one for one in made.facts.reasons)

@@ -105,7 +105,7 @@ def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, st
         "the request names other columns to use": others if task.include else (),
         "it only identifies the row of an answer": [samples.key],
         "it names the part of each row": [samples.split_column],
-        "it names an entity, and new rows are of other ones": [profile.split.group],
+        "it names an entity, and new rows are of other ones": {profile.split.group} - included,
     }
     named = {name: why for why, names in reversed([*reasons.items()]) for name in names if name}
     asked = {column.name: why for name, why in named.items() if (column := samples.column(name))}

@@ -58,8 +58,8 @@ class HoldOut(Model):
     unused: int = 0
     """Rows with a target in neither part: the budget is too short for them."""
     strategy: SplitStrategy
-    grouped_by: tuple[str, ...] = ()
-    """Columns whose equal values stay on one side: an entity, or all features where rows repeat."""
+    entity: str = ""
+    """The column of entities, where each of them is on one side."""
     time: str = ""
     """The column of times, where the hold-out is the latest rows."""
     column: str = ""

@@ -23,7 +23,7 @@ MOST_CLASSES = 0.5  # classes as a share of rows, above which a target is a key 
 TRUE, FALSE = frozenset({"1", "1.0", "true", "yes"}), frozenset({"0", "0.0", "false", "no"})
 ENTITY_NAMED = re.compile(
     r"(^|[_\W])(patient|customer|client|user|member|subject|person|student|employee|household|family|device|machine|"
-    r"vehicle|account|store|shop|session|visitor|speaker|author|group)s?([_\W]|$)",
+    r"vehicle|account|store|shop|session|visitor|speaker|author)s?([_\W](name|code))?$|^groups?$",
     re.IGNORECASE,
 )
 FEWEST_ENTITIES = 10  # entities below which a split by them cannot be fair

@@ -7,6 +7,7 @@ rows, or rows of one entity, come to the same side.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -146,38 +147,44 @@ class _Splitter:
         return self._divided(inside, "given", [reason], groups, grouped, column)
 
     def _divided(
-        self, held: Truths, strategy: SplitStrategy, reasons: list[str], groups: Hashes, grouped: tuple[str, ...],
+        self, held: Truths, strategy: SplitStrategy, reasons: list[str], groups: Hashes, grouped: bool,
         column: str = "",
     ) -> RowSplit:  # fmt: skip
         """The split by `held` (n,), with the `groups` (n,) of either part where there are any."""
-        made = self._split(held, strategy, reasons, grouped_by=grouped, column=column)
+        entity = "" if strategy == "given" else self._entity  # rows of its entities may be in both files
+        made = self._split(held, strategy, reasons, entity=entity, column=column)
         if not grouped:
             return made
         learnt, other = (np.unique(groups[part], return_inverse=True)[1] for part in (~held, held))
         return replace(made, groups=learnt, holdout_groups=other)
 
-    def _groups(self) -> tuple[Hashes, tuple[str, ...], list[str]]:
-        """A hash for each row, equal for rows that must stay together; the columns that decide, and the reasons."""
-        rows, request, reasons = self.rows, self.request, []
-        entity = request.group
-        if not entity and request.by in ("", "group"):
-            entity = entity_of(rows, request.target, request.problem, self.kinds)
-        if entity and rows[entity].nunique(dropna=False) < 2:
-            reasons, entity = [f"{entity!r} is the same in every row, so it divides nothing."], ""
+    @cached_property
+    def _entity(self) -> str:
+        """The column whose equal values stay on one side, as requested or by its values; empty for none."""
+        rows, request = self.rows, self.request
+        if request.group:
+            return request.group if rows[request.group].nunique(dropna=False) > 1 else ""
+        return entity_of(rows, request.target, request.problem, self.kinds) if request.by in ("", "group") else ""
+
+    def _groups(self) -> tuple[Hashes, bool, list[str]]:
+        """A hash for each row, equal for rows that must stay together; whether there are any, and the reasons."""
+        rows, request, entity, reasons = self.rows, self.request, self._entity, list[str]()
+        if request.group and not entity:
+            reasons = [f"{request.group!r} is the same in every row, so it divides nothing."]
         if entity:
             why = "as requested" if request.group else "because target or files depend on it"
             reason = f"Rows with the same {entity!r} stay on one side, {why}."
-            return mixed(row_hashes(rows[[entity]]), request.seed), (entity,), [reason]
+            return mixed(row_hashes(rows[[entity]]), request.seed), True, [reason]
         aside = {request.target, request.column}
         features = [str(n) for n in rows.columns if n not in aside and self.kinds.get(str(n)) != "identifier"]
         hashes = row_hashes(rows[features])
         repeated = len(rows) - len(np.unique(hashes))
         if repeated and not (repeated > len(rows) / 2 and has_few_values(rows, features)):
             reason = f"The features of {counted(repeated, 'row')} repeat those of another; equal rows stay on one side."
-            return mixed(hashes, request.seed), tuple(features), [*reasons, reason]
+            return mixed(hashes, request.seed), True, [*reasons, reason]
         if repeated:
             reasons += [f"{repeated} rows repeat others, as there are few different ones; they may be on both sides."]
-        return apart(row_hashes(rows.drop(columns=features)) + mixed(hashes, 0), request.seed), (), reasons
+        return apart(row_hashes(rows.drop(columns=features)) + mixed(hashes, 0), request.seed), False, reasons
 
     def _strata(self, rows: pd.DataFrame) -> tuple[Positions, str]:
         """A stratum for each row, and the sentence about them."""

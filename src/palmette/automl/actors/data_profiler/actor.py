@@ -55,9 +55,10 @@ def compute(task: TaskSpec, samples: Samples) -> Profile:
         excluded += tuple(one.name for one in samples.columns if one.name not in included)
     made = _computed(samples, request, known_after, excluded)
     shared = [leak.columns[0] for leak in made.leaks if leak.action == "group" and leak.columns]
-    if not shared or request.group or request.by:
-        return made
-    return _computed(samples, request.model_copy(update={"group": shared[0]}), known_after, excluded)
+    if shared and not request.group and not request.by:
+        return _computed(samples, request.model_copy(update={"group": shared[0]}), known_after, excluded)
+    group = request.group or made.holdout.entity
+    return made.model_copy(update={"split": request.model_copy(update={"group": group})})
 
 
 @lru_cache(maxsize=4)
