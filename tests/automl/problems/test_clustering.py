@@ -110,6 +110,20 @@ def test_clusters_that_halves_do_not_confirm_rank_last() -> None:
     assert scorer.gain(outputs(kind), outputs(chance)).low > 0
 
 
+def test_a_named_metric_chooses() -> None:
+    """Labels choose where the metric compares with them; the search, which has no labels, keeps the silhouette."""
+    rows = visitors().assign(tribe=lambda table: table["member"])
+    by_tribe, by_city = (outputs(pd.factorize(rows[name])[0]) for name in ("tribe", "city"))
+    for metric, hidden, best in (("nmi", [], "tribe"), ("nmi", ["tribe"], "city"), ("davies_bouldin", [], "city")):
+        problem = Clustering(blueprint("", metric=metric, labels="tribe"))
+        scorer = problem.scorer(splits(rows.drop(columns=hidden)))
+        assert scorer.metric.name == ("silhouette" if hidden else metric)
+        first, second = (by_tribe, by_city) if best == "tribe" else (by_city, by_tribe)
+        assert scorer.utility(first) > scorer.utility(second) and scorer.gain(first, second).low > 0
+        assert scorer.score(first) in scorer.interval(first)
+    assert numbers_of_clusters(TaskSpec(), 150, 150, 12)[-1] == 12
+
+
 def test_the_matrix_draws_far_rows_in_and_fills_gaps() -> None:
     rows = visitors()
     seen = Matrix(rows, PROBLEM.blueprint)
@@ -158,7 +172,7 @@ def test_the_report_shows_what_clusters_are_like() -> None:
     rows = visitors()
     two, three = rows["tribe"] == "a", pd.factorize(rows["tribe"])[0]
     data = PROBLEM.report_data(splits(rows), None, {"two": outputs(two), "three": outputs(three)}, "three")
-    assert data.clustering is not None and [number for number, _ in data.clustering.silhouettes] == [2, 3]
+    assert data.clustering is not None and [number for number, _ in data.clustering.scores] == [2, 3]
     assert sum(data.clustering.sizes) == 150 and {one.name for one in data.clustering.columns} == {
         "size",
         "age",

@@ -66,7 +66,7 @@ class Metric:
 
     def error(self, value: float) -> float:
         """How far from perfect; 0 is perfect."""
-        return abs(self.perfect - value)
+        return abs(self.perfect - value) if math.isfinite(self.perfect) else 1 / max(value, 1e-12)
 
 
 def counts(truth: NDArray[np.intp], predicted: NDArray[np.intp], classes: int) -> Counts:

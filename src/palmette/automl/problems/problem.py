@@ -49,7 +49,8 @@ class ClusterResults:
     """The clusters of the training rows."""
 
     sizes: tuple[int, ...]  # number of rows by cluster
-    silhouettes: tuple[tuple[int, float], ...] = ()  # silhouette by number of clusters
+    metric: str = "silhouette"
+    scores: tuple[tuple[int, float], ...] = ()  # best score by number of clusters
     projection: Floats | None = None  # (n, 2): some rows in the plane
     labels: NDArray[np.intp] | None = None  # (n,): the cluster of each row of the projection
     columns: tuple[ColumnByCluster, ...] = ()
@@ -196,6 +197,11 @@ class Problem(ABC):
     @property
     def metric(self) -> Metric:
         return METRICS[self.blueprint.metric]
+
+    @property
+    def guide(self) -> Metric:
+        """The metric that guides the search."""
+        return self.metric
 
     @property
     def columns_of_outputs(self) -> int:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.formatting import fixed, many, share, short
-from palmette.automl.measure import Floats, Predictions, classes_of
+from palmette.automl.formatting import fixed, many, metric, share, short
+from palmette.automl.measure import METRICS, Floats, Predictions, classes_of
 from palmette.automl.problems.problem import ClusterResults, Forecasts
 from palmette.automl.report.plots import Axis, Figure, Plot, around
 
@@ -220,19 +220,20 @@ def _range(values: Floats, log: bool) -> tuple[float, float]:
 
 
 def cluster_figures(found: ClusterResults) -> Iterator[Figure]:
-    """The figures for which there are measurements: silhouettes by number of clusters, and rows in the plane."""
-    if len(found.silhouettes) > 1:
-        counts, scores = (np.array(side, float) for side in zip(*found.silhouettes, strict=True))
+    """The figures for which there are measurements: scores by number of clusters, and rows in the plane."""
+    if len(found.scores) > 1:
+        counts, scores = (np.array(side, float) for side in zip(*found.scores, strict=True))
+        name = metric(found.metric)
         x = Axis("Clusters", float(counts.min()), float(counts.max()), is_whole=True)
-        plot = Plot("Silhouette by number of clusters", x, Axis("Silhouette", *around(scores.tolist(), 0.1)))
+        plot = Plot(f"{name} by number of clusters", x, Axis(name, *around(scores.tolist(), 0.1)))
         plot.line(counts, scores)
         plot.dots(counts, scores, "c0", "point")
-        best = [int(scores.argmax())]
+        best = [int(scores.argmax() if METRICS[found.metric].greater_is_better else scores.argmin())]
         plot.dots(counts[best], scores[best], "c1", "point")
-        caption = "How well separated the clusters are, by their number; 1 is perfect."
+        caption = "The best clusters of each number."
         at_edge = " The best number is the largest that was tried: there may be more clusters."
         caption += at_edge * (int(counts[best[0]]) == int(counts.max()))
-        yield Figure("Silhouette", plot.svg(), caption)
+        yield Figure(name, plot.svg(), caption)
     if found.projection is not None and found.labels is not None and len(found.projection):
         labels, (one, two) = found.labels[:SHOWN], found.projection[:SHOWN].T
         x, y = (Axis(f"{name} direction", *around(side.tolist())) for name, side in (("First", one), ("Second", two)))

@@ -237,6 +237,6 @@ def _state(folder: Path, problem: Problem) -> str:
     scores = [one.score for one in trials if one.score is not None]
     if not scores:
         return f"{counted(len(trials), 'candidate')} tried"
-    metric = problem.metric
+    metric = problem.guide
     best = max(scores) if metric.greater_is_better else -max(scores)
     return f"{counted(len(trials), 'candidate')} tried, best {metric.name} so far {best:.4f}"

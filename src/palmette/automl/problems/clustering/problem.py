@@ -14,11 +14,11 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Candidate, ColumnUse, Ensembling, Folds, Strategy
 from palmette.automl.formatting import number, share, short
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, with_contents
-from palmette.automl.measure import Floats, Predictions, Task, metric_of, score
+from palmette.automl.measure import METRICS, Floats, Metric, Predictions, Task, metric_of
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
 from palmette.automl.problems.explanations import Ask, Measure, importance
 from palmette.automl.problems.problem import ClusterResults as Clusters
-from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Problem, ReportData, scored
+from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Problem, ReportData
 from palmette.automl.problems.supervised import first_metric, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
@@ -29,17 +29,12 @@ from palmette.problems import error_of
 HALVES = 2
 MOST_CLUSTERS = 10  # most clusters to try if the request gives no number
 HIGHEST = 1_000_000  # cluster numbers must be below this
-AGREEMENTS = ("rand", "adjusted_rand", "nmi")  # metrics that compare clusters with labels
-INTERNAL = ("davies_bouldin", "calinski_harabasz")  # metrics that are reported beside the silhouette
-ROUNDS = 100  # bootstrap resamples of an interval
-BLOCKS = 20  # blocks of a jackknife, for metrics that repeated rows would change
-Z = 1.96
 SHOWN = frozenset({"number", "datetime", "category", "boolean", "text"})
 WORDS = 4  # typical words of a cluster that are shown
 
 
 class Clustering(Problem):
-    """Compares candidates by how well they divide a matrix of the training rows that all candidates share."""
+    """Compares candidates by labels that no model sees, or by how well they divide a matrix of the training rows."""
 
     name: ClassVar[str] = "clustering"
     has_target: ClassVar[bool] = False
@@ -51,7 +46,7 @@ class Clustering(Problem):
     def objective(task: TaskSpec, profile: Profile) -> str:  # noqa: ARG004 - as in every problem
         named = first_metric(task)
         metric = metric_of(named, "clustering").name if named else "adjusted_rand" if task.labels else "silhouette"
-        if metric in AGREEMENTS and not task.labels:
+        if METRICS[metric].needs == "groups" and not task.labels:
             raise error_of(UserError, "no-labels", metric=metric)
         return metric
 
@@ -64,7 +59,9 @@ class Clustering(Problem):
             raise error_of(UserError, "no-columns/clusters")
         return {
             "metric": Clustering.objective(task, profile),
-            "clusters": numbers_of_clusters(task, len(rows), len(rows[used].drop_duplicates())),
+            "clusters": numbers_of_clusters(
+                task, len(rows), len(rows[used].drop_duplicates()), rows[task.labels].nunique() if task.labels else 0
+            ),
             "labels": task.labels,
             "folds": Folds(count=HALVES, kind="random"),
         }
@@ -106,8 +103,26 @@ class Clustering(Problem):
         """Returns the matrix (n, d) by which clusters of some rows are compared."""
         return Matrix(splits.train, self.blueprint).of(rows)
 
+    @property
+    def guide(self) -> Metric:
+        """The search has no labels."""
+        return METRICS["silhouette"] if self.metric.needs == "groups" else self.metric
+
     def scorer(self, splits: DataSplits) -> ClusterScorer:
-        return ClusterScorer(self.matrix(splits, splits.train), self.folds(splits), self.blueprint.seed)
+        return self._scorer(splits, splits.train, self.folds(splits))
+
+    def _scorer(self, splits: DataSplits, rows: pd.DataFrame, folds: NDArray[np.int64] | None = None) -> ClusterScorer:
+        """Returns the scorer of some rows, by their labels where the metric compares with labels and some are known."""
+        labels = self._labels(rows) if self.metric.needs == "groups" else None
+        metric, truth = (self.guide, self.matrix(splits, rows)) if labels is None else (self.metric, labels)
+        return ClusterScorer(metric, truth, _one_half(rows) if folds is None else folds, self.blueprint.seed)
+
+    def _labels(self, rows: pd.DataFrame) -> NDArray[np.int64] | None:
+        """Returns the labels of rows as numbers (n,), negative where unknown; None if fewer than two are known."""
+        if self.blueprint.labels not in rows:
+            return None
+        codes = pd.factorize(rows[self.blueprint.labels])[0]
+        return codes.astype(np.int64) if (codes >= 0).sum() > 1 else None
 
     def assembled(self, members: Sequence[EnsembleMember], ensembling: Ensembling) -> Call:
         (one,) = members
@@ -124,28 +139,24 @@ class Clustering(Problem):
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
         """Returns all metrics, the metric of the run first; agreement with labels only if there are labels."""
-        found, matrix = list[Score](), self.matrix(splits, splits.holdout)
-        if self.blueprint.labels:
-            labels = splits.holdout[self.blueprint.labels]
-            known = np.flatnonzero(labels.notna().to_numpy())
-            truth, other = labels.astype(str).to_numpy(str)[known], None if baseline is None else baseline.take(known)
-            metrics = [metric_of(name, "clustering") for name in AGREEMENTS] if len(known) else []
-            found += [scored(one, truth, made.take(known), other, rounds=ROUNDS) for one in metrics]
-        if 1 < len(np.unique(made.values)) < len(matrix):
-            scorer = self._holdout_scorer(splits)
-            bounds, value = scorer.interval(_outputs(made)), scorer.score(_outputs(made))
-            usual = None if baseline is None else scorer.score(_outputs(baseline))
-            found.append(Score(metric="silhouette", value=value, low=bounds.low, high=bounds.high, baseline=usual))
-            found += filter(None, (_of_distances(name, matrix, made, baseline) for name in INTERNAL))
+        labels, matrix = self._labels(splits.holdout), self.matrix(splits, splits.holdout)
+        truths = {"distances": matrix, **({} if labels is None else {"groups": labels})}
+        found, half = list[Score](), _one_half(splits.holdout)
+        for metric in (one for one in METRICS.values() if one.task == "clustering" and one.needs in truths):
+            scorer = ClusterScorer(metric, truths[metric.needs], half, self.blueprint.seed)
+            value, bounds = scorer.score(_outputs(made)), scorer.interval(_outputs(made))
+            other = math.nan if baseline is None else scorer.score(_outputs(baseline))
+            if math.isfinite(value):
+                facts = {"low": bounds.low, "high": bounds.high, "baseline": other if math.isfinite(other) else None}
+                found.append(Score(metric=metric.name, value=value, **facts))
         return sorted(found, key=lambda one: one.metric != self.blueprint.metric)
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
-        """Compares the silhouettes of the hold-out rows in pairs."""
-        scorer = self._holdout_scorer(splits)
+        scorer = self._scorer(splits, splits.holdout)
         return scorer.gain(_outputs(made), _outputs(baseline)).low > 0
 
     def unmeasured(self, splits: DataSplits) -> str:
-        known = self.blueprint.metric not in AGREEMENTS or splits.holdout[self.blueprint.labels].notna().any()
+        known = self.metric.needs != "groups" or self._labels(splits.holdout) is not None
         return "" if known else f"no row has a value of {self.blueprint.labels!r}"
 
     def importances(self, splits: DataSplits, ask: Ask) -> tuple[FeatureImportance, ...]:
@@ -159,14 +170,15 @@ class Clustering(Problem):
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
-        """Returns the clusters of the training rows, and the best silhouette by number of clusters."""
+        """Returns the clusters of the training rows, and the best score by number of clusters."""
         measured = "How far the clusters become others (1 less the adjusted Rand index)"
         if best not in outputs:
             return ReportData(importance=measured)
         scorer, tried = self.scorer(splits), dict[int, float]()
         for one in outputs.values() if len(self.blueprint.clusters) > 1 else ():
-            count = len(np.unique(one[:, 0]))
-            tried[count] = max(tried.get(count, -1.0), scorer.score(one))
+            count, value = len(np.unique(one[:, 0])), scorer.score(one)
+            if count not in tried or scorer.metric.better(value, tried[count]):
+                tried[count] = value
         chosen = outputs[best][:, 0].astype(np.intp)
         matrix = self.matrix(splits, splits.train)
         centred = matrix - matrix.mean(axis=0)
@@ -174,16 +186,12 @@ class Clustering(Problem):
         places = np.pad(centred @ directions, ((0, 0), (0, 2 - directions.shape[1])))
         sizes = tuple(int(count) for count in np.bincount(chosen))
         traits = tuple(traits_of(splits.train, self.blueprint.columns, chosen))
-        clusters = Clusters(sizes, tuple(sorted(tried.items())), places, chosen, traits)
+        clusters = Clusters(sizes, scorer.metric.name, tuple(sorted(tried.items())), places, chosen, traits)
         return ReportData(importance=measured, clustering=clusters)
 
-    def _holdout_scorer(self, splits: DataSplits) -> ClusterScorer:
-        matrix = self.matrix(splits, splits.holdout)
-        return ClusterScorer(matrix, np.zeros(len(matrix), dtype=np.int64), self.blueprint.seed)
 
-
-def numbers_of_clusters(task: TaskSpec, rows: int, different: int) -> tuple[int, ...]:
-    """Returns the numbers of clusters to try for `rows` rows, of which `different` are distinct.
+def numbers_of_clusters(task: TaskSpec, rows: int, different: int, labels: int = 0) -> tuple[int, ...]:
+    """Returns the numbers of clusters to try for `rows` rows, of which `different` are distinct, with so many labels.
 
     Raises UserError where the rows are too few for the requested number.
     """
@@ -192,7 +200,7 @@ def numbers_of_clusters(task: TaskSpec, rows: int, different: int) -> tuple[int,
     if not 2 <= least <= possible:
         asked = f"{least} clusters were requested" if wish.count or wish.least else "Clusters were requested"
         raise error_of(UserError, "clusters-impossible", asked=asked, rows=rows, different=different)
-    usual = max(2 * (wish.least or 1), min(MOST_CLUSTERS, math.isqrt(rows)))
+    usual = max(2 * (wish.least or 1), min(MOST_CLUSTERS, math.isqrt(rows)), labels)
     most = wish.count or wish.most or usual
     return tuple(range(least, max(least, min(most, possible)) + 1))
 
@@ -203,22 +211,8 @@ def _outputs(made: Predictions) -> Floats:
     return np.column_stack([clusters, clusters])
 
 
-def _of_distances(name: str, matrix: Floats, made: Predictions, baseline: Predictions | None) -> Score | None:
-    """Scores with a jackknife interval: rows repeated by a bootstrap would make clusters look denser.
-
-    Returns None if there are too few rows.
-    """
-    metric = metric_of(name, "clustering")
-    value = score(metric, matrix, made)
-    order, count = np.random.default_rng(0).permutation(len(matrix)), min(BLOCKS, len(matrix))
-    kept = [np.setdiff1d(order, block) for block in np.array_split(order, count)]
-    try:
-        found = np.array([score(metric, matrix[rows], made.take(rows)) for rows in kept])
-    except ValueError:  # a single cluster, or one for each row
-        return None
-    half = Z * float(np.sqrt((count - 1) / count * ((found - found.mean()) ** 2).sum()))
-    other = None if baseline is None else score(metric, matrix, baseline)
-    return Score(metric=name, value=value, low=max(0.0, value - half), high=value + half, baseline=other)
+def _one_half(rows: pd.DataFrame) -> NDArray[np.int64]:
+    return np.zeros(len(rows), dtype=np.int64)
 
 
 def _are_cluster_numbers(clusters: Floats) -> bool:

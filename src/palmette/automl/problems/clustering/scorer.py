@@ -1,4 +1,4 @@
-"""Scores clusters without labels, on a matrix of the rows that all candidates share: the features of plain k-means.
+"""Scores clusters by labels, or on a matrix of the rows that all candidates share: the features of plain k-means.
 
 Numbers are standardised and clipped at three standard deviations, so that a few outliers do not decide. Two different
 categories are half as far apart as two rows are in a number on average (Huang, *Extensions to the k-means algorithm*,
@@ -7,7 +7,7 @@ clusters of fewer and fewer categories would score better. A column of texts or 
 of its embeddings, and weighs as much as three numbers.
 """
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.composition import COLUMNS, ORDER, embedding_encoder, encoder_of, facts_of, reader_of, readers_of
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import STRUCTURE
-from palmette.automl.measure import Floats, Metric, Predictions, ScoreInterval, Scorer, metric_of
+from palmette.automl.measure import Floats, Metric, Predictions, ScoreInterval, Scorer, score
 
 DIRECTIONS, WEIGHT = 10, 3.0  # most directions of embeddings, and their variance in total
 PLAIN = Candidate(name="kmeans", learner="kmeans", derived=False)
@@ -68,6 +68,8 @@ def _directions(column: ColumnUse, facts: DataFacts, learnt: tuple[object, ...],
 
 MOST_ROWS = 2_000  # most rows whose silhouette is computed
 ROUNDS = 200  # bootstrap resamples of an interval
+BLOCKS = 20  # blocks of a jackknife
+UNSTABLE = 1e9  # penalty of unstable clusters
 ALIKE = 0.5
 """Adjusted Rand index, between models with and without a half of the rows, below which clusters are unstable."""
 LARGEST = 0.95  # largest share of the rows in one cluster
@@ -84,40 +86,83 @@ class ClusterScorer(Scorer):
     blends = False  # the cluster numbers of different models have no relation
     measured = "on the training rows"
 
-    def __init__(self, matrix: Floats, folds: NDArray[np.int64], seed: int = 0) -> None:
-        """`matrix` is (n, d); `folds` (n,) is the half of each row."""
-        from sklearn.metrics import pairwise_distances
-
-        self.metric: Metric = metric_of("silhouette", "clustering")
-        self._folds = folds
-        order = np.random.default_rng(seed).permutation(len(matrix))
-        self._rows = np.sort(order[:MOST_ROWS])
-        self._distances: Floats = pairwise_distances(matrix[self._rows])
+    def __init__(self, metric: Metric, truth: NDArray[Any], folds: NDArray[np.int64], seed: int = 0) -> None:
+        """`truth` is (n, d), the matrix of the rows, or (n,), their labels as numbers, negative where unknown; `folds`
+        (n,) is the half of each row.
+        """
+        self.metric, self._folds = metric, folds
+        order = np.random.default_rng(seed).permutation(len(truth))
+        order = order[truth[order] >= 0] if metric.needs == "groups" else order
+        self._rows = np.sort(order[:MOST_ROWS] if metric.name == "silhouette" else order)
+        self._truth = truth[self._rows]
+        places = np.random.default_rng(seed).permutation(len(self._rows))
+        blocks = np.array_split(places, max(1, min(BLOCKS, len(places))))
+        self._without = [np.setdiff1d(places, block) for block in blocks]
 
     def utility(self, outputs: Floats) -> float:
-        """Returns the silhouette; unstable clusters score below all stable ones."""
-        return self.score(outputs) - (0.0 if agreement(outputs, self._folds) >= ALIKE else 2.0)
+        """Returns the score, negative where less is better; unstable clusters score below all stable ones."""
+        return self._sign * self.score(outputs) - (0.0 if agreement(outputs, self._folds) >= ALIKE else UNSTABLE)
 
     def predictions(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> Predictions:
         return Predictions(outputs[:, 0].astype(np.int64))
 
     def score(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> float:
-        return float(self._silhouettes(outputs).mean())
+        """Returns NaN where the clusters have no value of the metric."""
+        if self.metric.name == "silhouette":
+            return float(self._parts(outputs).mean())
+        return self._value(self._clusters(outputs), slice(None))
 
     def interval(self, outputs: Floats, class_weights: tuple[float, ...] | None = None) -> ScoreInterval:
-        return _interval(self._silhouettes(outputs))
+        found, is_up = _interval(self._parts(outputs)), self.metric.greater_is_better
+        bounds = (found.low, min(found.high, self.metric.perfect)) if is_up else (max(found.low, 0.0), found.high)
+        return ScoreInterval(low=bounds[0], high=bounds[1])
 
     def gain(self, outputs: Floats, other: Floats) -> ScoreInterval:
-        return _interval(self._silhouettes(outputs) - self._silhouettes(other))
+        return _interval(self._sign * (self._parts(outputs) - self._parts(other)))
 
-    def _silhouettes(self, outputs: Floats) -> Floats:
-        """Returns the silhouette of each row (n,); 0 for a single cluster, and if each row is a cluster."""
+    @property
+    def _sign(self) -> int:
+        return 1 if self.metric.greater_is_better else -1
+
+    @cached_property
+    def _distances(self) -> Floats:
+        from sklearn.metrics import pairwise_distances
+
+        return np.asarray(pairwise_distances(self._truth))
+
+    def _clusters(self, outputs: Floats) -> NDArray[np.int64]:
+        return outputs[self._rows, 0].astype(np.int64)
+
+    def _value(self, clusters: NDArray[np.int64], rows: NDArray[np.intp] | slice) -> float:
+        some = clusters[rows]
+        if self.metric.needs == "distances" and len(np.unique(some)) in (1, len(some)):
+            return float("nan")
+        return score(self.metric, self._truth[rows], Predictions(some))
+
+    def _parts(self, outputs: Floats) -> Floats:
+        """Returns values whose mean is the score, and whose spread is its uncertainty.
+
+        These are silhouettes of rows, 0 for a single cluster and if each row is a cluster. Of other metrics they are
+        pseudo-values of a jackknife: rows repeated by a bootstrap would make clusters look denser.
+        """
         from sklearn.metrics import silhouette_samples
 
-        clusters = outputs[self._rows, 0].astype(np.int64)
+        clusters = self._clusters(outputs)
+        if self.metric.name != "silhouette":
+            without = np.array([self._value(clusters, rows) for rows in self._without])
+            changes = np.nan_to_num(np.nanmean(without) - without) if np.isfinite(without).any() else 0 * without
+            return np.asarray(self._value(clusters, slice(None)) + (len(without) - 1) * changes)
         if len(np.unique(clusters)) in (1, len(clusters)):
             return np.zeros(len(clusters))
         return np.asarray(silhouette_samples(self._distances, clusters, metric="precomputed"))
+
+
+def _interval(values: Floats, seed: int = 0) -> ScoreInterval:
+    """Returns the interval of the mean of independent values."""
+    random = np.random.default_rng(seed)
+    means = [values[random.integers(0, len(values), len(values))].mean() for _ in range(ROUNDS)]
+    low, high = np.percentile(means, [2.5, 97.5])
+    return ScoreInterval(low=float(low), high=float(high))
 
 
 def agreement(outputs: Floats, folds: NDArray[np.int64]) -> float:
@@ -139,11 +184,3 @@ def degenerate(clusters: NDArray[np.int64]) -> str:
     if counts.min() < max(2, SMALLEST * len(clusters) / len(counts)):
         return f"has a cluster of {counts.min()} rows, of {len(clusters)} in {len(counts)} clusters"
     return ""
-
-
-def _interval(values: Floats, seed: int = 0) -> ScoreInterval:
-    """Returns the interval of the mean of independent rows."""
-    random = np.random.default_rng(seed)
-    means = [values[random.integers(0, len(values), len(values))].mean() for _ in range(ROUNDS)]
-    low, high = np.percentile(means, [2.5, 97.5])
-    return ScoreInterval(low=float(low), high=float(high))
