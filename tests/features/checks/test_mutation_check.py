@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palmette.features.checks import ScriptUnderTest
-from palmette.features.checks.mutation import ORIGINAL, MutationCheck
+from palmette.features.checks.mutation import FIRST_SCENARIOS, ORIGINAL, MutationCheck
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import (
     RUNNER_FAILED,
@@ -43,10 +43,13 @@ class FakeHarness:
     tested: dict[str, OrderOfTests] = field(default_factory=dict)
     """The mutants that the tests ran on, and which tests came first."""
     survivors: list[str] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    """The scenarios that ran on mutants."""
 
     def execute(self, script: Path, entry: str, cases: Sequence[ScriptCase], **_: Any) -> list[CaseResult]:
         counts = [2 if case.script and not self.harmless else 1 for case in cases]
         frames = [Frame.of(self.view.output, [{"customer_id": 1, "orders_30d": count}]) for count in counts]
+        self.compared += [case.name for case in cases if case.script]
         return [CaseResult(case.name, frame) for case, frame in zip(cases, frames, strict=True)]
 
     def run_tests(
@@ -83,8 +86,10 @@ def test_all_killed(activity: View) -> None:
 
 
 def test_few_survivors_are_tolerated_and_say_what_they_change(activity: View) -> None:
-    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=0.9)))
+    harness = FakeHarness(activity, noticed=0.9)
+    outcome = MutationCheck(size=10).check(subject_of(activity, harness))
     assert [violation.code for violation in outcome.violations] == ["mutant-survived"]
+    assert len(harness.compared) == FIRST_SCENARIOS, "a difference needs no more scenarios"
     evidence = outcome.violations[0].evidence
     assert evidence.startswith("- ")
     assert "\n+ " in evidence
@@ -98,8 +103,10 @@ def test_too_many_survivors_fail(activity: View) -> None:
 
 
 def test_a_mutant_that_changes_no_output_is_presumed_equivalent(activity: View) -> None:
-    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=0.5, harmless=True)))
+    harness = FakeHarness(activity, noticed=0.5, harmless=True)
+    outcome = MutationCheck(size=10).check(subject_of(activity, harness))
     assert not outcome.violations
+    assert set(harness.compared) == {one.name for one in subject_of(activity, harness).scenarios}
     assert outcome.detail.startswith("5 of 5 mutants killed")
     assert outcome.detail.endswith("5 presumed equivalent)")
 

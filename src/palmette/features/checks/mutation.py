@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -21,6 +22,8 @@ from palmette.sandbox.temporary import temporary_folder
 ORIGINAL = "original"
 FIRST_TESTS = 4
 """Tests of a mutant before its outputs are compared; one whose outputs are unchanged needs no more tests."""
+FIRST_SCENARIOS = 2
+"""Scenarios in which outputs are compared first; a mutant whose output differs needs no more scenarios."""
 _CHANGE = "in scenario "
 """Start of the description of a mutant's changed output."""
 
@@ -46,7 +49,7 @@ class MutationCheck:
             return CheckResult(skipped="the script has nothing that a mutation operator knows")
         chosen = sample(every, self.size, subject.seed)
         # An output that is unchanged again needs no test, and takes less time than all of them.
-        changes = changed_outputs(subject, list(filter(subject.history.was_equivalent, chosen)))
+        changes = changed_outputs(subject, list(filter(subject.history.was_equivalent, chosen)), first=0)
         tried = [mutant for mutant in chosen if mutant.name not in changes or changes[mutant.name].text]
         alive, results = tried, dict[str, SuiteResult]()
         for most in (FIRST_TESTS, None):
@@ -105,31 +108,36 @@ class OutputChange(NamedTuple):
     """Whether tests could detect it, because the oracle supports a feature that differs."""
 
 
-def changed_outputs(subject: ScriptUnderTest, alive: Sequence[Mutant]) -> dict[str, OutputChange]:
-    """The output change of each mutant, by name."""
-    if not alive:
-        return {}
-    found = subject.scenarios
-    with temporary_folder() as folder:
-        files = [folder / f"mutant_{number}.py" for number in range(len(alive))]
-        for file, mutant in zip(files, alive, strict=True):
-            file.write_text(mutant.text, encoding="utf-8")
-        cases = [ScriptCase(item.name, item.frames, item.as_of, script=file) for file in files for item in found]
-        results = subject.run(cases)
-    right = subject.outputs.scenarios
-    outputs = [results[start : start + len(found)] for start in range(0, len(results), len(found))]
-    unnoticeable = [_without_oracle(subject.view, item) for item in found]
-    everything = [frozenset[str]()] * len(found)
-
-    def first(own: Sequence[CaseResult], without: Sequence[Collection[str]]) -> str:
-        pairs = zip(right, own, without, strict=True)
-        return next((text for each in pairs if (text := _change(subject, *each))), "")
-
-    changes = {}
-    for mutant, own in zip(alive, outputs, strict=True):
-        text = first(own, unnoticeable)
-        changes[mutant.name] = OutputChange(text) if text else OutputChange(first(own, everything), noticeable=False)
+def changed_outputs(
+    subject: ScriptUnderTest, alive: Sequence[Mutant], first: int = FIRST_SCENARIOS
+) -> dict[str, OutputChange]:
+    """The output change of each mutant, by name, in the `first` scenarios or, if there is none, in the others."""
+    changes = {mutant.name: OutputChange(noticeable=False) for mutant in alive}
+    for part in (slice(first), slice(first, None)):
+        left = [mutant for mutant in alive if not changes[mutant.name].noticeable]
+        if not left:
+            break
+        found, right = subject.scenarios[part], subject.outputs.scenarios[part]
+        without = [_without_oracle(subject.view, item) for item in found]
+        for mutant, own in zip(left, _outputs(subject, left, found), strict=True):
+            texts = (_change(subject, *each) for each in zip(right, own, without, strict=True))
+            if text := next(filter(None, texts), ""):
+                changes[mutant.name] = OutputChange(text)
+            elif not changes[mutant.name].text:
+                every = (_change(subject, *each) for each in zip(right, own, strict=True))
+                changes[mutant.name] = OutputChange(next(filter(None, every), ""), noticeable=False)
     return changes
+
+
+def _outputs(subject: ScriptUnderTest, some: Sequence[Mutant], scenarios: Sequence[Scenario]) -> list[list[CaseResult]]:
+    """Each mutant's output in each scenario."""
+    with temporary_folder() as folder:
+        files = [folder / f"mutant_{number}.py" for number in range(len(some))]
+        for file, mutant in zip(files, some, strict=True):
+            file.write_text(mutant.text, encoding="utf-8")
+        cases = [ScriptCase(one.name, one.frames, one.as_of, script=file) for file in files for one in scenarios]
+        results = iter(subject.run(cases))
+    return [list(islice(results, len(scenarios))) for _ in some]
 
 
 def _without_oracle(view: View, scenario: Scenario) -> Collection[str]:
@@ -140,7 +148,7 @@ def _without_oracle(view: View, scenario: Scenario) -> Collection[str]:
         return view.output
 
 
-def _change(subject: ScriptUnderTest, original: CaseResult, changed: CaseResult, without: Collection[str]) -> str:
+def _change(subject: ScriptUnderTest, original: CaseResult, changed: CaseResult, without: Collection[str] = ()) -> str:
     """Describes how the outputs differ, ignoring the columns in `without`."""
     if original.frame is None:
         return ""
