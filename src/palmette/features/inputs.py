@@ -14,7 +14,7 @@ from palmette.features.artefacts import RunRequest
 from palmette.features.checks.golden import contradictions
 from palmette.features.samples import check_samples
 from palmette.features.spec import FeatureSpec, Registry, Run, Table, View
-from palmette.features.spec.resolve import Answers, check_run, load_view, without_broken
+from palmette.features.spec.resolve import Answers, check_run, load_view
 
 
 class RunInputs(NamedTuple):
@@ -38,10 +38,11 @@ def read_inputs(run_file: Path, answers: Answers | None = None) -> RunInputs:
         answers: By feature name: clarifications of features in words, either as other words or as their meaning.
 
     Raises:
-        InputError: with all mistakes in the three files, and all questions about features in words.
+        InputError: with all mistakes of the run file's form, else with all in the three files and all questions about
+            features in words.
     """
-    located, problems = _read_run(run_file)
-    run, base = located.value, run_file.parent
+    located, base = read_located(run_file, Run), run_file.parent
+    run, problems = located.value, _of_the_run(located, base)
     fsc, dfr, repository = (Path(os.path.normpath(base / name)) for name in (run.fsc, run.dfr, run.repository.path))
     view = None
     if not any(problem.field in ("fsc", "dfr") for problem in problems):
@@ -56,19 +57,6 @@ def read_inputs(run_file: Path, answers: Answers | None = None) -> RunInputs:
     if problems or view is None:
         raise InputError(problems)
     return _assemble(run, view, {"fsc": fsc, "dfr": dfr, "run": run_file}, repository.resolve())
-
-
-def _read_run(path: Path) -> tuple[Located[Run], list[Mistake]]:
-    """Reads the run file and its mistakes. Malformed parts are left out of the result."""
-    try:
-        located = read_located(path, Run)
-    except InputError as error:
-        rest = without_broken(path, Run, error.problems, set(Run.model_fields) - {"run", "fsc", "dfr"})
-        if rest is None:
-            raise
-        found = [*error.problems, *rest.locate(_of_the_run(rest.document, path.parent))]
-        return rest.document, sorted(found, key=lambda problem: problem.line or 0)
-    return located, _of_the_run(located, path.parent)
 
 
 def _of_the_run(located: Located[Run], base: Path) -> list[Mistake]:

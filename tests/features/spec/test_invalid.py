@@ -60,27 +60,6 @@ def test_all_mistakes_of_both_files_at_once(tmp_path: Path) -> None:
     assert {problem.file.rsplit("/")[-1] for problem in problems_of(texts, tmp_path)} == {"fsc.yaml", "dfr.yaml"}
 
 
-def test_mistakes_of_form_do_not_hide_the_others(tmp_path: Path) -> None:
-    """An unknown type in one feature, an unknown key in the next, an unknown column further down: each on its line."""
-    text = BASE["fsc"].replace("dtype: decimal(22,2)", "dtype: decimal(22,2").replace("column: tier}", "column: teir}")
-    text = text.replace("window: 12h", "windw: 12h")
-    found = problems_of(dict(BASE, fsc=text), tmp_path)
-    assert [problem.code for problem in found] == ["invalid-value", "unknown-key", "unknown-column"]
-    lines = text.splitlines()
-    for problem, part in zip(found, ("decimal(22,2", "windw", "teir"), strict=True):
-        assert part in lines[(problem.line or 0) - 1]
-    names = [feature["name"] for feature in yaml.safe_load(BASE["fsc"])["features"]]
-    where = next(index for index, line in enumerate(lines) if "teir" in line)
-    name = next(line for line in reversed(lines[:where]) if "- name:" in line).partition("name: ")[2]
-    assert found[2].field.startswith(f"features[{names.index(name)}]")
-
-
-def test_a_source_with_a_mistake_of_form_does_not_hide_the_others(tmp_path: Path) -> None:
-    text = BASE["fsc"].replace("- filter: amount > 0", "- filtre: amount > 0").replace("column: tier}", "column: teir}")
-    found = problems_of(dict(BASE, fsc=text), tmp_path)
-    assert [problem.code for problem in found] == ["unknown-key", "unknown-column"]
-
-
 def test_one_mistake_is_one_problem(tmp_path: Path) -> None:
     """A feature that cannot be resolved does not make its users, nor the author's tests, wrong as well."""
     texts = dict(BASE, fsc=BASE["fsc"].replace("source: orders, window: 30d", "source: order, window: 30d"))

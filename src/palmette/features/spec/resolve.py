@@ -1,17 +1,11 @@
-"""Resolves documents to a `View`: either everything is determined, or all errors are reported at once."""
+"""Resolves documents to a `View`: everything is determined, or all errors are reported at once, those of form first."""
 
 import contextlib
-import dataclasses
 import keyword
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
-from palmette._yaml import parse_yaml
-from palmette.documents import Located, ProblemCollector, read_document, read_located, read_text
+from palmette.documents import Located, ProblemCollector, read_document, read_located
 from palmette.errors import InputError, Mistake
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.features import FORMS, Derivations, FeatureResolver, ResolvedFeature, derivation_order
@@ -23,79 +17,6 @@ from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources
 from palmette.features.spec.view import Schema, View
 from palmette.features.spec.words import WordsContext, WordsQuestion, WordsReading, read_words
-
-M = TypeVar("M", bound=BaseModel)
-_ELEMENT = re.compile(r"^\w+\[(?P<index>\d+)\]")
-
-
-class Partial(NamedTuple, Generic[M]):
-    """A document without its malformed parts."""
-
-    document: Located[M]
-    without: frozenset[str]
-    """Top-level keys that were left out."""
-    omitted: Mapping[str, frozenset[str]]
-    """Names of the list elements that were left out, by list."""
-    places: Mapping[str, str]
-    """The place in the file of every list element, e.g. `features[2]` for `features[1]` if one is left out."""
-
-    def locate(self, problems: Iterable[Mistake]) -> list[Mistake]:
-        """Locates problems of the partial document in the file; drops those of keys that were left out."""
-        found = [each for each in problems if _key(each.field) not in self.without]
-        return [dataclasses.replace(each, field=_moved(each.field, self.places)) for each in found]
-
-
-def without_broken(
-    path: Path, model: type[M], problems: Iterable[Mistake], optional: Collection[str]
-) -> Partial[M] | None:
-    """Reads a document without the parts that have problems.
-
-    Args:
-        optional: top-level keys that other parts do not depend on. In lists, only the broken elements are left out.
-
-    Returns:
-        None if a part outside of `optional` is broken.
-    """
-    parsed = parse_yaml(read_text(path).removeprefix("\ufeff"))
-    if not isinstance(parsed.value, dict):
-        return None
-    broken: dict[str, set[int]] = {}
-    without: set[str] = set()
-    for problem in problems:
-        key, element = _key(problem.field), _ELEMENT.match(problem.field)
-        meant = key if key in model.model_fields else problem.nearest
-        if not key or (meant is not None and meant not in optional):
-            return None
-        if element is None or not isinstance(parsed.value.get(key), list):
-            without.add(key)
-        else:
-            broken.setdefault(key, set()).add(int(element["index"]))
-    document = {key: value for key, value in parsed.value.items() if key not in without}
-    lists = {key: dict(enumerate(value)) for key, value in document.items() if isinstance(value, list)}
-    removed = {key: [lists[key].pop(index) for index in indices] for key, indices in broken.items() if key in lists}
-    try:
-        value = model.model_validate(document | {key: [*elements.values()] for key, elements in lists.items()})
-    except ValidationError:
-        return None
-    places = {f"{key}[{place}]": f"{key}[{index}]" for key in lists for place, index in enumerate(lists[key])}
-    moved = {index: place for place, index in places.items()}
-    lines = {_moved(field, moved): line for field, line in parsed.lines.items()}
-    omitted = {key: frozenset(str(one.get("name")) for one in removed[key] if isinstance(one, dict)) for key in removed}
-    return Partial(Located(value, str(path), lines), frozenset(without), omitted, places)
-
-
-def _key(field: str) -> str:
-    """The top-level key of a field."""
-    return re.split(r"\W", field, maxsplit=1)[0]
-
-
-def _moved(field: str, places: Mapping[str, str]) -> str:
-    """A field with its list element translated; without it if it was left out."""
-    return _ELEMENT.sub(lambda element: places.get(element[0], ""), field)
-
-
-_OPTIONAL = {"features", "tests", "sources", "forbidden", "description", "owner"}
-"""Top-level keys that other parts of the specification do not depend on."""
 
 Answers = Mapping[str, str | WordsReading]
 """Answers for features in words, by name: the words to read instead, or their interpretation."""
@@ -124,43 +45,14 @@ def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
     try:
         registry = read_located(dfr, Registry)
     except InputError as error:
-        problems += sorted([*error.problems, *_problems_of_other_tables(dfr, error.problems)], key=_line)
+        problems += error.problems
     try:
         spec = read_located(fsc, FeatureSpec)
     except InputError as error:
-        found = [*error.problems, *_problems_of_other_parts(fsc, error.problems, registry, answers)]
-        problems += sorted(found, key=_line)
+        problems += error.problems
     if problems or registry is None or spec is None:
         raise InputError(problems)
     return resolve_located(spec, registry, answers=answers)
-
-
-def _problems_of_other_parts(
-    fsc: Path, form: Sequence[Mistake], registry: Located[Registry] | None, answers: Answers | None
-) -> list[Mistake]:
-    """Further problems of a specification that is malformed in some parts."""
-    rest = None if registry is None else without_broken(fsc, FeatureSpec, form, _OPTIONAL)
-    if rest is None or registry is None:
-        return []
-    try:
-        resolve_located(rest.document, registry, answers=answers, omitted=rest.omitted)
-    except InputError as error:
-        return rest.locate(error.problems)
-    return []
-
-
-def _problems_of_other_tables(dfr: Path, form: Sequence[Mistake]) -> list[Mistake]:
-    """Further problems of a registry with malformed tables."""
-    rest = without_broken(dfr, Registry, form, {"tables"})
-    if rest is None:
-        return []
-    findings = ProblemCollector(rest.document)
-    lint_registry(rest.document.value, findings)
-    return rest.locate(findings.problems)
-
-
-def _line(problem: Mistake) -> int:
-    return problem.line or 0
 
 
 def check_run(run: Located[Run], folder: Path) -> list[Mistake]:
@@ -171,18 +63,8 @@ def check_run(run: Located[Run], folder: Path) -> list[Mistake]:
     return lint_run(run, folder, spec).problems
 
 
-def resolve_located(
-    spec: Located[FeatureSpec],
-    registry: Located[Registry],
-    *,
-    answers: Answers | None = None,
-    omitted: Mapping[str, frozenset[str]] | None = None,
-) -> View:
-    """As `resolve`, for documents with known line numbers.
-
-    Args:
-        omitted: names of features and sources that the specification contains but that are malformed.
-    """
+def resolve_located(spec: Located[FeatureSpec], registry: Located[Registry], *, answers: Answers | None = None) -> View:
+    """As `resolve`, for documents with known line numbers."""
     spec = _with_sources(spec, answers or {})
     of_registry = ProblemCollector(registry)
     lint_registry(registry.value, of_registry)
@@ -195,7 +77,7 @@ def resolve_located(
     zone = lint_time(spec.value, findings)
     grain = resolve_grain(spec.value, registry.value, findings)
     scope = ResolutionScope(spec.value, registry.value, findings, grain, zone)
-    return _Resolution(scope, answers or {}, omitted or {}).view()
+    return _Resolution(scope, answers or {}).view()
 
 
 def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[FeatureSpec]:
@@ -211,19 +93,18 @@ def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[Featu
 class _Resolution:
     """Resolves one specification to a view."""
 
-    def __init__(self, scope: ResolutionScope, answers: Answers, omitted: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, scope: ResolutionScope, answers: Answers) -> None:
         self.scope = scope
         self.answers = answers
-        self.omitted = omitted.get("features", frozenset())
         self.spec = scope.spec
-        self.sources = Sources(scope, omitted.get("sources", frozenset()))
+        self.sources = Sources(scope)
         self.resolver = FeatureResolver(scope, self.sources)
         self.spine, self.kept = resolve_spine(scope)
 
     def view(self) -> View:
         resolved = {index: self._feature(one, f"features[{index}]") for index, one in enumerate(self.spec.features)}
         features = [one for found in resolved.values() for one in found]
-        hidden = {self.spec.features[index].name for index, found in resolved.items() if not found} | {*self.omitted}
+        hidden = {self.spec.features[index].name for index, found in resolved.items() if not found}
         entries = [(one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features]
         output = output_schema(self.scope, self.kept, entries)
         order = derivation_order(features, self.scope)
@@ -273,8 +154,6 @@ class _Resolution:
             return []
         if feature.words is None:
             return self.resolver.resolve(feature, field)
-        if self.sources.omitted:
-            return []  # the words may be about a malformed source
         reading = self._reading(feature)
         if isinstance(reading, WordsQuestion):
             question = Mistake(reading.code, reading.text, reading.remedy, value=feature.words)
@@ -322,8 +201,7 @@ class _Resolution:
 
     def _population(self, features: Sequence[ResolvedFeature]) -> None:
         """Checks that a view without a spine has a feature that defines its rows."""
-        incomplete = self.omitted or self.sources.omitted or len(features) < len(self.spec.features)
-        if self.spec.spine is not None or incomplete:
+        if self.spec.spine is not None or len(features) < len(self.spec.features):
             return
         grain = set(self.scope.grain)
         for feature in features:

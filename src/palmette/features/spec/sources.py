@@ -1,6 +1,6 @@
 """Resolves sources: a registry table, the effect of its steps, and the rows that an aggregation selects."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from palmette.features.spec.dfr import Table
@@ -33,10 +33,8 @@ class ResolvedSource:
 class Sources:
     """The sources of a view by name: declared ones, and registry tables used without steps."""
 
-    def __init__(self, scope: ResolutionScope, omitted: Collection[str] = ()) -> None:
+    def __init__(self, scope: ResolutionScope) -> None:
         self.scope = scope
-        self.omitted = omitted
-        """Names of malformed sources."""
         self._declared: dict[str, tuple[SourceSpec, str]] = {}
         for index, source in enumerate(scope.spec.sources):
             field = f"sources[{index}]"
@@ -58,8 +56,6 @@ class Sources:
 
     def get(self, name: str, field: str | None = None) -> ResolvedSource | None:
         """The source with this name; with `field`, an unknown name is reported."""
-        if name in self.omitted:
-            return None
         if name not in self._resolved:
             if self.scope.registry.table(name) is None:
                 if field is not None:
