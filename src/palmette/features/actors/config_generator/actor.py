@@ -166,7 +166,6 @@ class ConfigGenerator(Agent):
             return Verdict.of(refused)
         known = self._known_facts
         wrong = [*_wrong_facts(known, reply.answer["facts"], output), *self._absent_facts(output, context)]
-        wrong += self._misplaced_facts(output, context)
         parsed = Measurement(name="team class", status="passed", detail=f"{output.file.path} parses into {name}")
         read = Measurement(
             name="accessors",
@@ -195,18 +194,6 @@ class ConfigGenerator(Agent):
                 what = noted.get(keys, "an unknown fact")
                 return f"{output.file.path} has {value!r} for {what}, which was not found; check {place}."
         return None
-
-    def _misplaced_facts(self, output: Config, context: Context) -> list[Violation]:
-        """Facts whose noted place holds something else."""
-        if (team := self._team(context)[0]) is None:
-            return []
-        placed = locate(team.schema, self._facts, parse_text(output.file.path, output.file.text))
-        path = output.file.path
-        return [
-            _fact(key, f"The {key} is noted at {'.'.join(map(str, keys))} in {path}; it is at {placed[key].dotted}.")
-            for key, keys in output.places.items()
-            if key in placed and placed[key].keys != keys
-        ]
 
     def _absent_facts(self, output: Config, context: Context) -> list[Violation]:
         """Facts that the rules would write into this configuration but that it does not contain."""
