@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from palmette.cli.screen import FILE, json_option, near, print_json, print_table, say
-from palmette.errors import MachineError, UserError, counted
+from palmette.documents import write_text
+from palmette.errors import UserError, counted
 
 _TABLE = "Sheet, table or file to read; 'orders + customers' joins related ones."
 _table_option = click.option("--table", default="", metavar="NAME", help=_TABLE)
@@ -29,11 +30,7 @@ def predict(run: str, rows: Path, output: Path | None, table: str) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"The predictions cannot be written to {str(output)!r}: {error.strerror}."
-        raise MachineError(message, "Name another file with --output.", code="output-unwritable") from error
+    write_text(output, text)
     say(f"{counted(text.count(chr(10)) - 1, 'prediction')} in {output}")
 
 

@@ -69,35 +69,40 @@ class InferredTable:
         """Converts to a table of the registry; `path` is relative to the registry."""
         needed = {*self.keys, *self.times.values()} if self.are_enforced else set(self.times.values())
         columns = [self._column(one, needed) for one in self.data.columns]
-        return Table(
-            name=self.data.name,
-            kind=self.kind,
-            path=path,
-            format=self.data.files.format,  # type: ignore[arg-type]  # one of the formats
-            keys=self.keys,
-            keys_enforced=self.are_enforced,
-            partitions=tuple(self._partitions()),
-            columns=tuple(columns),
-            **self.times,  # type: ignore[arg-type]  # names of columns
+        return Table.model_validate(
+            {
+                "name": self.data.name,
+                "kind": self.kind,
+                "path": path,
+                "format": self.data.files.format,
+                "keys": self.keys,
+                "keys_enforced": self.are_enforced,
+                "partitions": tuple(self._partitions()),
+                "columns": tuple(columns),
+                **self.times,
+            }
         )
 
     def _column(self, one: TableColumn, needed: set[str]) -> RegisteredColumn:
-        return RegisteredColumn(
-            name=one.name,
-            type=str(one.type),  # type: ignore[arg-type]  # parsed by the model
-            nullable=bool(one.nulls) or one.name not in needed,
-            values=_closed_values(one),
-            length=_length(one),
-            unit=self.units.get(one.name),  # type: ignore[arg-type]  # a unit
-            personal=bool(re.search(_PERSONAL_NAMES, one.name.lower())),
+        return RegisteredColumn.model_validate(
+            {
+                "name": one.name,
+                "type": str(one.type),
+                "nullable": bool(one.nulls) or one.name not in needed,
+                "values": _closed_values(one),
+                "length": _length(one),
+                "unit": self.units.get(one.name),
+                "personal": bool(re.search(_PERSONAL_NAMES, one.name.lower())),
+            }
         )
 
     def _partitions(self) -> Iterator[Partition]:
         for name in self.data.folders:
-            of = next((part for part in ("event_time", "available_time") if self._is_day_of(name, part)), None)
+            times: tuple[Literal["event_time", "available_time"], ...] = ("event_time", "available_time")
+            of = next((part for part in times if self._is_day_of(name, part)), None)
             if of:
                 self.note("partitions", "likely", f"{name!r} is the day of {of} in {self.rows}")
-            yield Partition(column=name, of=of)  # type: ignore[arg-type]  # one of the two
+            yield Partition(column=name, of=of)
 
     def _is_day_of(self, name: str, part: str) -> bool:
         days = self.data.column(name)
