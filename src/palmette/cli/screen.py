@@ -71,10 +71,13 @@ def print_checks(measurements: Iterable[Measurement]) -> None:
     print_table(("", "check", "status", "time", "what was measured"), rows)
 
 
-def print_violation(violation: Violation, lines: int = 12) -> None:
+EVIDENCE_LINES = 12
+
+
+def print_violation(violation: Violation) -> None:
     """A violation with the first lines of its evidence."""
     click.echo(f"\n{click.style(violation.code, bold=True)}: {violation.message}")
-    for line in violation.evidence.rstrip().splitlines()[:lines]:
+    for line in violation.evidence.rstrip().splitlines()[:EVIDENCE_LINES]:
         click.secho(f"    {line}", dim=True)
 
 

@@ -26,8 +26,8 @@ class AggregateCall(NamedTuple):
     distinct: bool
 
 
-def _values(call: AggregateCall, rows: Sequence[Any], index: int = 0) -> list[Any]:
-    run = call.arguments[index].run
+def _values(call: AggregateCall, rows: Sequence[Any]) -> list[Any]:
+    run = call.arguments[0].run
     values = [value for value in (run(row) for row in rows) if value is not None]
     return summaries.distinct(values) if call.distinct else values
 

@@ -1,7 +1,6 @@
 """Writes the body of the build function, and the transforms that it calls."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -115,10 +114,10 @@ class Build:
         joined = f"{first}.{calls[0]}" if len(calls) == 1 else chain(first, calls)
         return self.statements([*self.lines, *self._contract(joined)])
 
-    def statements(self, lines: list[str], features: Sequence[str] = ()) -> list[str]:
+    def statements(self, lines: list[str]) -> list[str]:
         """The body from its lines, with the team's name for the cut-off, and the zone pinned if the code needs that."""
         parsed, name = self._cutoff()
-        code = "\n".join([*lines, *self.scope.functions, *features]).replace("'", '"')
+        code = "\n".join([*lines, *self.scope.functions]).replace("'", '"')
         if depends_on_zone(self.view, code):
             lines = [*self._pinned_zone(), *lines]
         return [*parsed, *(renamed(line, "as_of", name) for line in lines)]
