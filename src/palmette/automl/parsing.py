@@ -54,9 +54,11 @@ DATES = {
     for time in TIMES
 }
 QUARTER, MONTH = "Q%q", "M%m"
-PERIODS = ("%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "Q%q-%Y", "Q%q/%Y", "%YM%m", "%Y-M%m", "%Y M%m")
-PERIOD = r"\d{4}[ -]?[QqMm]\d{1,2}|[Qq]\d[ /-]\d{4}"
-PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",), re.compile(PERIOD): PERIODS} | DATES
+PERIODS = {
+    re.compile(r"\d{4}[ -]?[Qq]\d|[Qq]\d[ /-]\d{4}"): ("%YQ%q", "%Y-Q%q", "%Y Q%q", "Q%q %Y", "Q%q-%Y", "Q%q/%Y"),
+    re.compile(r"\d{4}[ -]?[Mm]\d{1,2}"): ("%YM%m", "%Y-M%m", "%Y M%m"),
+}
+PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",)} | PERIODS | DATES
 """Patterns of dates, each with the formats that may read it; `%q` is the quarter, as in pandas."""
 COMPACT = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 DATE_NAME = re.compile(r"(^|[_\W])(date|day|dt|datum|dob)([_\W]|$)|date$", re.IGNORECASE)

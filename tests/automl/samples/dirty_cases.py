@@ -182,7 +182,9 @@ READ: dict[str, Read] = {
     ),
     "months with an M": Read(
         lines("a,b", "1959M01,2", "1959M12,3"), "a b", 2, "date-as-text",
-        lambda t: series(t, "a")[1] == pd.Timestamp("1959-12-01"),
+        lambda t: series(t, "a")[1] == pd.Timestamp("1959-12-01")
+        and t.samples.columns[0].reading.formats == ("%YM%m",)
+        and all(one.code != "ambiguous-dates" for one in t.samples.repairs),
     ),
     "days that may be months": Read(lines("a,b", *times("1/0#/2024,#", 10)[1:]), "a b", 9, "ambiguous-dates"),
     "dates in several ways": Read(
