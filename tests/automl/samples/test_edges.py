@@ -56,6 +56,11 @@ def test_a_key_of_two_rows_is_refused(tmp_path: Path) -> None:
     EDGES.iloc[:5].to_csv(tmp_path / "edges.csv", index=False)
     with pytest.raises(UserError, match="repeat the key of a node"):
         load([tmp_path])
+    (tmp_path / "one").mkdir()
+    nodes = pd.DataFrame({"id": [f"n{place}" for place in (*range(20), 0)], "kind": "a"})
+    edges = pd.DataFrame({"source": nodes["id"].iloc[:15], "target": "n3"})
+    with pytest.raises(UserError, match="repeat the key of a node in 'id'"):
+        load([written(tmp_path / "one", nodes, edges)])
 
 
 def test_triples_become_columns(tmp_path: Path) -> None:

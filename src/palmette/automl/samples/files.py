@@ -46,7 +46,7 @@ def with_files(raw: Raw, repairs: Repairs) -> Raw:
     base = path if path.is_dir() else path.parent
     for name in raw.names:
         if kind := _kind_of_cells(frame[name], name, base):
-            paths = {cell: base / cell for cell in map(str, frame[name].dropna().unique())}
+            paths = {cell: base / cell for cell in map(str, frame[name].dropna().unique()) if cell.strip()}
             known = readable(paths, kind, name, repairs)
             frame[name] = pd.Series([known.get(str(cell)) for cell in frame[name]], frame.index, object)
             kinds.append((name, kind.name))
@@ -188,7 +188,7 @@ def file_set(place: Path) -> FileSet | None:
 def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
     """A table for each part: training, validation and test files with the names of their folders as labels; raises
     InputError where no file can be read."""
-    parts, folders = dict[str, list[tuple[str, str]]](), {path.parent for path in files.files}
+    parts, folders, labels = dict[str, list[tuple[str, str]]](), {path.parent for path in files.files}, set[str]()
     root = Path(os.path.commonpath(folders))  # labels begin below it, or below the folder that alone is in it
     root = root.parent if folders == {root} != {files.folder} else root
     known = readable({str(path): path for path in files.files}, files.kind, files.kind.name, repairs)
@@ -200,7 +200,11 @@ def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
         above = path.relative_to(root).parts[:-1]
         part = above[0].casefold() if above and above[0].casefold() in TRAIN | TEST | VALIDATION else ""
         rows = parts.setdefault(part, [])
-        rows += [(cell, next(iter(above[bool(part) :]), ""))] if (cell := known[str(path)]) else []
+        label, cell = next(iter(above[bool(part) :]), ""), known[str(path)]
+        rows += [(cell, label)] if cell else []
+        labels.add(label)
+    lost = sorted(labels - {label for rows in parts.values() for _, label in rows})
+    repairs.add("lost-labels", files.folder.name, len(lost), shown=", ".join(map(repr, lost)))
     if {*parts} & TEST and {*parts} & TRAIN:  # validation files are learnt from where others are for testing
         train = next(part for part in parts if part in TRAIN)
         for part in [part for part in parts if part in VALIDATION]:

@@ -270,7 +270,8 @@ def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> dict[str, pd
 
 def _with_values(frame: pd.DataFrame, files: Sequence[str], subject: str, repairs: Repairs) -> pd.DataFrame:
     """Rows without values, or without any file, teach nothing. Inference rows are kept: each needs an answer."""
-    if files := [name for name in files if name in frame]:  # which are missing was reported when they were looked for
+    if files := [name for name in files if name in frame]:
+        repairs.add("no-file", subject, frame[files].isna().all(axis=1).sum())
         frame = frame[frame[files].notna().any(axis=1)].reset_index(drop=True)
     alive = np.zeros(len(frame), dtype=bool)
     for _, cells in frame.items():

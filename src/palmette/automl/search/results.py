@@ -144,8 +144,8 @@ def read_results(
                 results.append(CandidateResult(trial, outputs))
     trials = tuple(one for one in log.trials if one not in unexpected)
     if not results and not violations:
-        notes = "; ".join(f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note)
-        violations.append(_violation("no-candidate", LOG, f"has no candidate that finished: {notes}"))
+        notes = [f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note] or ["the time was up"]
+        violations.append(_violation("no-candidate", LOG, f"has no candidate that finished: {'; '.join(notes)}"))
     return CandidateLoad(trials, tuple(results), tuple(violations), log.processor_seconds, rows=log.rows)
 
 

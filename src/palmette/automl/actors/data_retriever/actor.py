@@ -7,7 +7,7 @@ from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
 from palmette.errors import counted, did_you_mean
 
-REMOVED = frozenset({"missing-files", "unreadable-files", "left-aside"})
+REMOVED = frozenset({"missing-files", "unreadable-files", "lost-labels", "no-file", "left-aside"})
 """Repairs that leave out files; the screen names these."""
 
 

@@ -32,7 +32,8 @@ PAIRS = (
 EDGES_NAME = re.compile(r"(^|[^a-z])(edges?|edge_?list|links?|cites|citations?|friendships?|adjacency)([^a-z]|$)", re.I)
 FEATURES_NAME = re.compile(r"(^|[^a-z])(features?|attributes?|words?|coo)([^a-z]|$)", re.I)
 INCLUDED = 0.8  # least share of the ends that are keys of nodes
-FIRST = 50  # rows in which a column of keys has no value twice: most other columns are recognised by them
+FIRST = 50  # rows by which most columns are recognised as no keys
+REPEATED = 0.1  # largest share of keys that are repeated by mistake
 SHOWN = 3
 
 
@@ -102,12 +103,12 @@ def _ends(raw: Raw) -> tuple[str, str] | None:
 
 
 def _node_column(tables: Sequence[Raw], keys: pd.Series[Any]) -> str:
-    """The column with a different key in each row, which the ends of edges refer to; empty where there is none."""
+    """The column with a key for nearly each row, which the ends of edges refer to; empty where there is none."""
     shares: dict[str, float] = {}
     for name in dict.fromkeys(name for one in tables for name in one.names):
         columns = [one.frame[name] for one in tables if name in one.names]
-        found = [keys_of(one) for one in columns if one.iloc[:FIRST].is_unique]
-        different = [one for one in found if one.is_unique and not one.isin({"", *MISSING}).any()]
+        found = [keys_of(one) for one in columns if one.iloc[:FIRST].duplicated().mean() <= REPEATED]
+        different = [one for one in found if one.duplicated().mean() <= REPEATED and not one.isin({"", *MISSING}).any()]
         shares[name] = float(keys.isin(pd.concat(different)).mean()) if different and len(keys) else 0.0
     best = max(shares, key=lambda name: shares[name], default="")
     return best if shares.get(best, 0.0) >= INCLUDED else ""
