@@ -29,7 +29,7 @@ FILES = {"preprocessing_coder": "own_features.py", "modeling_coder": "own_tradit
 OWNED = {
     "contract-unfulfilled": "preprocessing_coder", "contract-misused": "modeling_coder",
     "reaches-outside": "preprocessing_coder", "model-missing": "assembler", "plan-rejected": "plan_writer",
-    "constraint-missed": "plan_writer", "score-missed": "plan_writer", "target-missing": "requirement_parser",
+    "constraint-missed": "plan_writer", "score-missed": "plan_writer",
 }  # fmt: skip
 """The actor that answers for a code; for all others, the one that found it."""
 ENDS = {

@@ -50,13 +50,6 @@ def test_files_that_were_left_out_are_named(file: Path) -> None:
     assert shown.endswith("1 file. 1 file of 'photo' cannot be read and was left out: a.jpg")
 
 
-def test_a_target_that_is_not_there_fails(file: Path) -> None:
-    input, samples = retrieved(file, "don")
-    (violation,) = DataRetriever().check(input, samples, context()).violations
-    assert violation.code == "target-missing" and "'done'" in violation.message
-    assert DataRetriever().implicated(violation, samples)
-
-
 def profiling(file: Path, **task: Any) -> ProfilerInput:
     return ProfilerInput(samples=retrieved(file)[1], task=TaskSpec(target="done", problem="classification", **task))
 

@@ -142,7 +142,7 @@ def test_nobody_there_ends_with_the_candidates() -> None:
 
 
 def test_the_rules_hand_over_what_they_would_read_the_same() -> None:
-    found = Violation(code="target-missing", message="There is no such column.")
+    found = Violation(code="no-such-column", message="There is no such column.")
     actor = RequirementParser(OFFLINE)
     assert actor.implicated(found, TaskSpec()) and not actor.implicated(
         Violation(code="other", message="?"), TaskSpec()

@@ -1,11 +1,11 @@
 """The actor `data_retriever`: from the data that a request names to samples, with every repair reported."""
 
-from palmette.automl.actors.shared import Accountable, verdict
+from palmette.automl.actors.shared import verdict
 from palmette.automl.samples import DataSource, Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context, Verdict, Violation
-from palmette.errors import counted, did_you_mean
+from palmette.engine import Attempt, BaseActor, Context, Verdict
+from palmette.errors import counted
 
 REMOVED = frozenset({"missing-files", "unreadable-files", "lost-labels", "no-file", "left-aside"})
 """Repairs that leave out files; the screen names these."""
@@ -17,7 +17,7 @@ class DataRetrieverInput(Model):
     """Its threshold makes classes of the target's numbers."""
 
 
-class DataRetriever(Accountable, BaseActor):
+class DataRetriever(BaseActor):
     """Reads the data that a request names."""
 
     name = "data_retriever"
@@ -25,7 +25,6 @@ class DataRetriever(Accountable, BaseActor):
     produces = "samples"
     Input = DataRetrieverInput
     Output = Samples
-    codes = ("target-missing", "no-rows")
 
     def run(self, input: DataRetrieverInput, context: Context) -> Attempt[Samples]:
         from palmette.automl.samples.load import in_classes, load
@@ -39,22 +38,9 @@ class DataRetriever(Accountable, BaseActor):
         return Attempt(samples)
 
     def check(self, input: DataRetrieverInput, output: Samples, context: Context) -> Verdict:
-        """There are rows, and the target has values."""
-        found, target = list[Violation](), input.task.target if input.task else ""
-        if not output.rows:
-            message = "There is a header but no row to learn from."
-            found.append(Violation(code="no-rows", message=message, subject=output.files[0].path))
-        column = output.column(target) if target else None
-        if target and column is None:
-            hint = did_you_mean(target, [one.name for one in output.columns])
-            listed = ", ".join(repr(one.name) for one in output.columns[:12])
-            message = f"There is no column {target!r}.{hint} The columns are {listed}."
-            found.append(Violation(code="target-missing", message=message, subject=target))
-        if column is not None and output.rows and not column.distinct:
-            message = f"The target {target!r} has no value in any row."
-            found.append(Violation(code="target-missing", message=message, subject=target))
+        """Files that were left out are named."""
         lost = [one.text.rstrip(".") for one in output.repairs if one.code in REMOVED]
-        return verdict("data", found, ". ".join([f"{_size(output)} of {counted(len(output.files), 'file')}", *lost]))
+        return verdict("data", (), ". ".join([f"{_size(output)} of {counted(len(output.files), 'file')}", *lost]))
 
 
 def _size(samples: Samples) -> str:

@@ -29,9 +29,8 @@ from palmette.errors import UserError, did_you_mean
 from palmette.llm import NEEDED, Answer, Section, section
 
 CODES = (
-    "target-missing", "column-missing", "metric-misfit", "metric-unsuited", "problem-misfit", "unknown-metric",
-    "no-times", "no-groups", "no-numbers", "no-columns", "no-such-column", "no-such-class", "bad-target",
-    "target-excluded", "column-contradiction",
+    "metric-unsuited", "problem-misfit", "unknown-metric", "no-times", "no-groups", "no-numbers", "no-columns",
+    "no-such-column", "no-such-class", "bad-target", "target-excluded", "column-contradiction",
 )  # fmt: skip
 """What it answers for."""
 _COLUMNS = ("labels", "series", "known_ahead", "group_by", "time", "include", "exclude", "known_after", "candidates")
