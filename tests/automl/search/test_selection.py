@@ -13,8 +13,10 @@ from palmette.automl.search.selection import alone, ensemble_outputs, select
 POLICIES: tuple[Ensembling, ...] = ("single", "best", "mean", "weighted", "stacking", "voting")
 
 
-def result(name: str, outputs: np.ndarray, rounds: tuple[int | None, ...] = ()) -> CandidateResult:
-    candidate = Candidate(name=name, learner="lightgbm")
+def result(
+    name: str, outputs: np.ndarray, rounds: tuple[int | None, ...] = (), learner: str = "lightgbm"
+) -> CandidateResult:
+    candidate = Candidate(name=name, learner=learner)
     return CandidateResult(Trial(candidate=candidate, status="finished", rounds=rounds, seconds=1.0), outputs)
 
 
@@ -59,6 +61,16 @@ def test_forecasts_are_averaged_over_all_that_do_no_harm() -> None:
     several = [result("first", first), result("second", second), result("third", 1.2 * first + 0.1 * noise)]
     scorer = ForecastScorer(METRICS["rmse"], truth, np.ones(truth.shape), np.arange(24) // 6)
     assert names(select(several, scorer)) == ["first", "second", "third"]
+
+
+def test_forecasts_of_one_learner_weigh_as_much_as_one_forecast() -> None:
+    truth, noise = np.zeros((400, 1)), np.random.default_rng(5).normal(size=(3, 400, 1))
+    several = [result("long", noise[0], learner="ridge"), result("short", noise[1], learner="ridge")]
+    several.append(result("theta", noise[2], learner="theta"))
+    scorer = ForecastScorer(METRICS["rmse"], truth, np.ones(truth.shape), np.arange(400) // 10)
+    weights = {one.candidate.name: one.weight for one in select(several, scorer).members}
+    assert weights == pytest.approx({"long": 0.25, "short": 0.25, "theta": 0.5}, abs=0.05)
+
 
 
 def test_the_best_stays_alone_where_others_add_nothing() -> None:

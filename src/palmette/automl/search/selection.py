@@ -144,7 +144,7 @@ def _together(
     found = list[Ensemble]()
     for count in range(2, min(MOST_SHARED if has_weights else FEW, len(ranked)) + 1):
         some = [one.result for one in ranked[:count]]
-        shares = scorer.shares([one.outputs for one in some]) if has_weights else None
+        shares = _of_learners(some, scorer.shares([one.outputs for one in some])) if has_weights else None
         if fits({one.name for one in some}):
             parts = list(zip(some, shares or [1 / count] * count, strict=True))
             found.append(_put_together(parts, scorer, "weighted" if has_weights else ensembling))
@@ -155,6 +155,13 @@ def _together(
         return best
     # Few origins pick members badly: take the mean of most members that is not worse by more than noise.
     return next(one for one in reversed(choices) if one is best or scorer.gain(best.outputs, one.outputs).low <= 0)
+
+
+def _of_learners(results: Sequence[CandidateResult], shares: Sequence[float] | None) -> list[float]:
+    """Divides the weights so that candidates of one learner, whose errors are alike, weigh as much as one candidate."""
+    learners = [one.trial.candidate.learner for one in results]
+    divided = np.array(shares) / [learners.count(one) for one in learners]
+    return [float(one) for one in divided / divided.sum()]
 
 
 def _put_together(parts: Sequence[tuple[CandidateResult, float]], scorer: Scorer, how: Ensembling) -> Ensemble:
