@@ -23,6 +23,7 @@ LEAST_GAIN = 1e-4  # least gain of log loss in `patience` rounds: on classes tha
 SMALL = 2_000  # rows below which small leaves are worth a try
 MEDIUM, LARGE = 200_000, 2_000_000
 """Work from which the learning rate is larger, so that training takes a minute, or a few minutes."""
+MIXED_STEP = 0.05  # learning rate on several kinds of columns, whose encoding costs more than the trees
 FAMILIES = frozenset({"gradient_boosting", "tree_ensemble", "boosting", "gbm"})
 
 
@@ -65,7 +66,7 @@ class LightGBM(Learner):
         careful: Settings = {"learning_rate": step, "num_leaves": 15, "min_child_samples": leaf}
         careful = {**careful, "colsample_bytree": 0.6, "subsample": 0.8, "reg_lambda": 3.0}
         if facts.is_mixed:
-            careful = {**careful, "learning_rate": min(step, 0.08), "colsample_bytree": 0.3}
+            careful = {**careful, "learning_rate": MIXED_STEP, "colsample_bytree": 0.3}
         noisy = "small trees on part of the columns, for noisy data"
         deep: Settings = {"learning_rate": round(0.6 * step, 3), "num_leaves": 127, "min_child_samples": 10}
         deep = {**deep, "colsample_bytree": 0.7, "reg_lambda": 1.0}
@@ -126,7 +127,8 @@ class XGBoost(Learner):
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         step: Settings = {"learning_rate": round(1.6 * usual_step(facts), 3)}
         if facts.is_mixed:
-            step = {"learning_rate": 0.1, "max_depth": 4, "subsample": 0.8, "colsample_bytree": 0.4, "reg_lambda": 3.0}
+            step = {"learning_rate": MIXED_STEP, "max_depth": 4}
+            step = {**step, "subsample": 0.8, "colsample_bytree": 0.3, "reg_lambda": 3.0}
         return (DefaultConfig("xgboost", step, "limited depth, on samples of rows and columns", 2),)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
