@@ -102,7 +102,7 @@ def test_what_is_usual_is_left_out(view: View) -> None:
     late = {**row, "id": 2, "known": "2024-04-01T00:30:00Z"}
     case = TestCase(name="late", why="Late.", as_of="2024-05-01T00:30:00Z", given={"visits": (row, late)}, expect=())
     text = PytestWriter(view, CONVENTIONS, TestCases(cases=(case,))).file("jobs.v")
-    assert '"late": Case([visit(), visit(known=AS_OF - 30 * DAY)], []),' in text
+    assert '"late": ([visit(), visit(known=AS_OF - 30 * DAY)], []),' in text
     assert 'visit = partial(row, \'visits\', paid=Decimal(1), at=AS_OF - 31 * DAY, **{"class": "a"})' in text
 
 
@@ -119,7 +119,7 @@ def test_each_entity_has_a_number_and_a_line() -> None:
     conventions = CONVENTIONS.model_copy(update={"line_length": 70})
     text = PytestWriter(view, conventions, TestCases(cases=(case,))).file("m")
     assert text.partition("CASES = {\n")[2].partition("\n}")[0].splitlines() == [
-        '    "two": Case(',
+        '    "two": (',
         "        [redemption(amount=Decimal(3)), offer(),",
         "         redemption(2),",
         "         redemption(2, offer_id=4,",

@@ -58,7 +58,7 @@ def test_tests_that_fail_although_the_answers_are_right_are_reported(
     team: SmallTeam, asked: CaseCoderInput, written: Tests, tmp_path: Path
 ) -> None:
     first = asked.cases.cases[0].name
-    text = written.file.text.replace("    actual = ", f"    assert case.rows != CASES[{first!r}].rows\n    actual = ")
+    text = written.file.text.replace("    actual = ", f"    assert rows != CASES[{first!r}][0]\n    actual = ")
     verdict = judged(team, asked, changed(written, text), tmp_path)
     assert [violation.subject for violation in verdict.violations] == [f"test_cases[{first}]"]
 

@@ -46,18 +46,16 @@ class PytestWriter:
         imports = ["from pyspark.testing import assertDataFrameEqual", ""]
         imports += [f"from {module} import {owner}"] if self.conventions.has_builder else []
         cutoffs = {self._as_of_text(case) for case in self.cases.cases}
-        as_of = "AS_OF" if "AS_OF" in cutoffs else min(cutoffs)
         groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
         for case in self.cases.cases:
             groups[tuple(self._identifying(case))].append(self._entry(case))
         return rendered(
             _TESTS,
             view=self.view.name,
-            as_of=as_of,
             varies=len(cutoffs) > 1,
             helpers=self.helpers("\n".join([*imports, *self.conventions.instance_imports])),
             groups=groups,
-            call=self._call,
+            call=self._call("as_of" if len(cutoffs) > 1 else cutoffs.pop()),
             identity=self.view.identity,
             spark=fixture_of(self.conventions),
             width=self.conventions.line_length,
