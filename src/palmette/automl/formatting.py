@@ -45,7 +45,7 @@ def short(text: str, most: int = LONGEST) -> str:
 
 def metric(name: str) -> str:
     """Returns the display name of a metric."""
-    return names("metrics").get(name, name.replace("_", " "))
+    return names("metrics").get(name, name.replace("_", " ").capitalize())
 
 
 def learner(name: str) -> str:

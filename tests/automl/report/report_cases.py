@@ -214,7 +214,8 @@ def data_with(problem: str, text: str, names: list[str], classes: tuple[str, ...
     answers = Predictions(np.array(classes)[probabilities.argmax(axis=1)], probabilities, classes)
     columns = tuple(ColumnByCluster(name, "median", (text, text), 0.5) for name in names)
     labels = places.astype(np.intp)
-    clustering = ClusterResults((70, 50), ((2, 0.5), (3, 0.4)), random.normal(size=(rows, 2)), labels, columns)
+    plane, scores = random.normal(size=(rows, 2)), ((2, 0.5), (3, 0.4))
+    clustering = ClusterResults((70, 50), scores=scores, projection=plane, labels=labels, columns=columns)
     return ReportData(
         truth={"classification": np.array(classes)[places], "regression": values}.get(problem),
         predictions={"classification": answers, "regression": Predictions(values + 3)}.get(problem),
