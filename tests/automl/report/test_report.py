@@ -13,10 +13,10 @@ from hypothesis.extra.numpy import arrays
 from report_cases import METRICS, ROWS, Page, findings_for
 
 from palmette.automl.artefacts import Assembly, Assessment, FeatureImportance, MeasuredRound, Score
-from palmette.automl.formatting import names
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import Measured, ReportData
 from palmette.automl.report import ReportFindings, page, pages
+from palmette.automl.report.page import SECTIONS
 from palmette.automl.samples import Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.weights import Weights
@@ -37,7 +37,7 @@ def written(findings: ReportFindings) -> tuple[Page, str, str]:
 
 def require_whole(page: Page, source: str) -> None:
     """What holds of every report."""
-    assert list(page.sections) == ["request", "verdict", *names("sections")]
+    assert list(page.sections) == ["request", "verdict", *SECTIONS]
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(set(ids)) == len(ids)
     assert not {"script", "iframe", "object", "link", "img", "form", "image"} & {tag for tag, _ in page.elements}
@@ -203,6 +203,6 @@ def test_any_measurements_make_a_page(data: st.DataObject, problem: str, text: s
         shown = replace(shown, truth=values[0], predictions=Predictions(values[1]))
     made = replace(findings, data=shown, assessment=findings.assessment.model_copy(update=measured))
     page, source, _ = written(made)
-    assert list(page.sections) == ["request", "verdict", *names("sections")]
+    assert list(page.sections) == ["request", "verdict", *SECTIONS]
     drawn = "".join(re.findall(r"<(?:path|rect|line|circle|text) [^>]*>", source))
     assert not re.search(r'[ "MLHV](nan|-?inf)', drawn)

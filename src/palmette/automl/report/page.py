@@ -32,6 +32,7 @@ from palmette.automl.weights import Weights, weights_named
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 1000  # most characters of a text
+SECTIONS = ("results", "leaderboard", "plans", "importance", "data", "limits", "use")  # after request and verdict
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "pandas", "numpy")
 LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "seconds", "share", "short")
@@ -57,7 +58,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
     return {
         "f": findings,
         "verdict": findings.verdict,
-        "sections": formatting.names("sections"),
+        "sections": SECTIONS,
         "title": str(findings.samples.threshold or blueprint.target or blueprint.title),
         "request": interpretation(findings.task, blueprint),
         "leaderboard": leaderboard(findings.comparison.leaderboard),
