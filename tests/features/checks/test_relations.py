@@ -8,7 +8,7 @@ import pytest
 
 from palmette.features.checks.metamorphic import relations
 from palmette.features.checks.metamorphic.check import session_zones
-from palmette.features.checks.metamorphic.inputs import MetamorphicInput, at_or_after, input_at_one_cutoff
+from palmette.features.checks.metamorphic.inputs import MetamorphicInput, at_or_after, input_at_one_cutoff, moved
 from palmette.features.frame import Frame
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.dfr import RegisteredColumn
@@ -182,3 +182,12 @@ def test_the_cut_off_is_on_another_day_in_a_session_zone(hour: int) -> None:
     """Otherwise `datediff(as_of, ...)` in the session's zone would equal the one in a view in UTC."""
     cutoff = T.replace(hour=hour, minute=30)
     assert any(cutoff.astimezone(ZoneInfo(zone)).date() != cutoff.date() for zone in session_zones(cutoff))
+
+
+@pytest.mark.parametrize(("kind", "day"), [("date", date(2024, 4, 1)), ("string", "2024-04-01"), ("int", 20240401)])
+def test_a_moved_row_is_in_the_partition_of_its_day(view: View, kind: str, day: object) -> None:
+    table = view.tables["orders"]
+    *others, partition = table.columns
+    typed = RegisteredColumn.model_validate({"name": partition.name, "type": kind})
+    table = table.model_copy(update={"columns": (*others, typed)})
+    assert moved(table, {}, "ordered_at", T + timedelta(days=1), ZoneInfo("UTC"))["order_day"] == day

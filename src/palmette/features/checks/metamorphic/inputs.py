@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame, Row
-from palmette.features.frames.calendar import as_value
+from palmette.features.frames.calendar import as_value, partition_value
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.oracle.states import Times
 from palmette.features.spec import RegisteredColumn, Table, View
@@ -88,8 +88,7 @@ def moved(table: Table, row: Row, name: str, timestamp: datetime, zone: ZoneInfo
     for partition in table.partitions:
         registered = table.column(partition.column)
         if partition.of == role and registered is not None:
-            day = (timestamp_of(changed[name], column.unit, zone) or timestamp).date()
-            changed[partition.column] = day if registered.type.parsed.name == "date" else day.isoformat()
+            changed[partition.column] = partition_value(timestamp_of(changed[name], column.unit, zone), registered)
     return changed
 
 
