@@ -199,11 +199,10 @@ def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
     for path in files.files:
         above = path.relative_to(root).parts[:-1]
         part = above[0].casefold() if above and above[0].casefold() in TRAIN | TEST | VALIDATION else ""
-        rows = parts.setdefault(part, [])
         label, cell = next(iter(above[bool(part) :]), ""), known[str(path)]
-        rows += [(cell, label)] if cell else []
+        parts.setdefault(part, []).extend([(cell, label)] if cell else [])
         labels.add(label)
-    lost = sorted(labels - {label for rows in parts.values() for _, label in rows})
+    lost = sorted(labels - {"", *(label for rows in parts.values() for _, label in rows)})
     repairs.add("lost-labels", files.folder.name, len(lost), shown=", ".join(map(repr, lost)))
     if {*parts} & TEST and {*parts} & TRAIN:  # validation files are learnt from where others are for testing
         train = next(part for part in parts if part in TRAIN)
