@@ -219,13 +219,12 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
         """Links the rows, as new nodes, to the graph and to one another."""
         rows, count = self._completed(X), len(self.rows_)
         new = {name: count + row for row, name in enumerate(rows[self.node]) if name not in self.places_}
-        own = [new.get(name, self.places_.get(name)) for name in rows[self.node]]
+        own = [self._place(name, new) for name in rows[self.node]]
         lists = [{self._place(name, new) for name in one or ()} for one in rows[self.neighbours]]
         for place, ends in zip(own, lists, strict=True):
             for end in [one for one in ends if one >= count <= place]:
                 lists[end - count].add(place)
-        ends = [sorted(one - {place}) for one, place in zip(lists, own, strict=True)]
-        links = edges_from(ends, count + len(rows))
+        links = edges_from([sorted(ends - {place}) for ends, place in zip(lists, own, strict=True)], count + len(rows))
         return Nodes(rows, links, np.arange(len(rows)), Nodes(self.rows_, self.links_, np.arange(count)))
 
     def _completed(self, X: pd.DataFrame) -> pd.DataFrame:

@@ -147,8 +147,8 @@ class Clustering(Problem):
             value, bounds = scorer.score(_outputs(made)), scorer.interval(_outputs(made))
             other = math.nan if baseline is None else scorer.score(_outputs(baseline))
             if math.isfinite(value):
-                facts = {"low": bounds.low, "high": bounds.high, "baseline": other if math.isfinite(other) else None}
-                found.append(Score(metric=metric.name, value=value, **facts))
+                usual = other if math.isfinite(other) else None
+                found.append(Score(metric=metric.name, value=value, low=bounds.low, high=bounds.high, baseline=usual))
         return sorted(found, key=lambda one: one.metric != self.blueprint.metric)
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:

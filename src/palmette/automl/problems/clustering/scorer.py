@@ -131,7 +131,7 @@ class ClusterScorer(Scorer):
         return np.asarray(pairwise_distances(self._truth))
 
     def _clusters(self, outputs: Floats) -> NDArray[np.int64]:
-        return outputs[self._rows, 0].astype(np.int64)
+        return np.asarray(outputs[self._rows, 0], dtype=np.int64)
 
     def _value(self, clusters: NDArray[np.int64], rows: NDArray[np.intp] | slice) -> float:
         some = clusters[rows]
