@@ -31,6 +31,7 @@ import click
 from palmette.automl.actors.guideline_writer.actor import GuidelineInput, blueprint_of, planned, proposal_of
 from palmette.automl.candidates import Blueprint, Selection
 from palmette.automl.measure import Predictions
+from palmette.automl.own_code import sampled
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
@@ -38,7 +39,7 @@ from palmette.automl.profile.profile import column_figures, target_figures
 from palmette.automl.project import BuiltPackage, write_package
 from palmette.automl.samples import Loaded, Samples
 from palmette.automl.samples.load import load
-from palmette.automl.search.results import comparable, fit_seconds
+from palmette.automl.search.results import comparable, fit_seconds, fitted_rows
 from palmette.automl.search.runs import Search
 from palmette.automl.search.selection import select
 from palmette.automl.splitting import DataSplits, HoldOut, SplitRequest
@@ -174,11 +175,15 @@ class ExternalRun:
         def taken(names: Collection[str]) -> float:
             return fit_seconds([trials[name] for name in names], self.blueprint) / left
 
-        chosen = select(results, problem_of(self.blueprint).scorer(rows), self.blueprint.ensembling, taken)
+        problem = problem_of(self.blueprint)
+        chosen = select(results, problem.scorer(rows), self.blueprint.ensembling, taken)
+        members, every = [trials[one.candidate.name] for one in chosen.members], len(self.splits.train)
+        kept = fitted_rows(members, problem, run.rows or every, every, left)
+        splits = sampled(self.blueprint, self.splits, kept) if kept else self.splits
         self.package = BuiltPackage(self.folder / "package", self.sandbox, self.blueprint)
         self.package.write(write_package(self.blueprint, chosen))
         fitting = time.monotonic()
-        done = self.package.fit(self.splits.visible, self.folder / "fit", 5 * budget + 60)
+        done = self.package.fit(splits.visible, self.folder / "fit", 5 * budget + 60)
         if not done.ok:
             raise DeveloperError(f"The final fit failed: {done.stderr[-2000:]}", code="fit-failed")
         _report(chosen, run.processor_seconds / max(run.seconds, 0.1), time.monotonic() - fitting)

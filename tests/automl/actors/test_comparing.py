@@ -17,6 +17,7 @@ from palmette.automl.artefacts import Assembly, Comparison
 from palmette.automl.candidates import Trial
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.project import write_package
+from palmette.automl.search import results
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import Constraint
@@ -103,7 +104,7 @@ def test_only_learners_that_the_request_allows_are_delivered(shop: Shop) -> None
     assert "linear-better has a better score and is not delivered: the request does not allow" in made.reason
 
 
-def test_members_fit_into_the_time_that_is_left(shop: Shop) -> None:
+def test_members_fit_into_the_time_that_is_left(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 20 seconds 17 are left after the search: a candidate of 200 seconds in its folds is not fitted again."""
     found = [*weak(shop), result(shop, "lightgbm", 0.95, seconds=200.0), result(shop, "extra_trees", 0.9)]
     made, _, _ = choose(shop, *found)
@@ -112,7 +113,10 @@ def test_members_fit_into_the_time_that_is_left(shop: Shop) -> None:
     assert not made.selection.rows and " rows, as the time" not in made.reason
     made, asked, _ = choose(shop, found[0], found[2], ensembling="single")
     rows = len(asked.splits.train)
-    assert names(made) == {"lightgbm"} and 0 < made.selection.rows < rows
+    assert names(made) == {"lightgbm"} and made.selection.rows == 0, "few rows are all used"
+    monkeypatch.setattr(results, "LEAST_ROWS", 1)
+    made, _, _ = choose(shop, found[0], found[2], ensembling="single")
+    assert 0 < made.selection.rows < rows
     assert f"It is fitted on {made.selection.rows} of {rows} rows" in made.reason
 
 
@@ -161,7 +165,8 @@ def test_the_baseline_is_delivered_where_the_final_fit_does_not_end_in_time(
     several = result(shop, "lightgbm", 0.95), result(shop, "extra_trees", 0.9, seconds=4.0)
     made, _, _ = choose(shop, *weak(shop), *several, seconds=60.0, ensembling="mean")
     assert len(names(made)) == 1 and names(made) < {"lightgbm", "extra_trees"}
-    assert "alone, as the final fit of " in made.reason and limits[0] < limits[1], "time is kept for the best member"
+    assert "alone, as the final fit of " in made.reason
+    assert min(limits[:2]) < max(limits[:2]), "the ensemble ends before the baseline: time is kept for the best member"
 
 
 def test_a_fit_that_fails_is_the_planners(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THRE
 """Environment variables that limit each library to one thread, for programs that parallelize by processes."""
 FILE_MB = 4096  # largest file that the program may write, in MB
 LIBRARY = "lib"
+LEAST_ROWS = 100  # fewest rows that the search goes on with, and that a model is fitted on
 
 
 def sampled_rows(count: int, most: int, seed: int) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from palmette.automl.candidates import Blueprint, Candidate, Trial
 from palmette.automl.composition import encoding_key
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
-from palmette.automl.search.job import LOG, OUTPUTS, sampled_rows, uses_own_code
+from palmette.automl.search.job import LEAST_ROWS, LOG, OUTPUTS, sampled_rows, uses_own_code
 from palmette.automl.splitting import DataSplits
 from palmette.documents import Model
 from palmette.engine.actor import Violation
@@ -24,7 +24,6 @@ from palmette.sandbox import ExecutionResult
 from palmette.sandbox.reading import read_made
 
 LOG_BYTES = 1 << 22
-LEFT_OUT = -9  # the fold of rows that were not sampled
 MOST_TRIALS = 1000  # more than any search produces
 HEADER_BYTES = 1024  # upper limit of the header of a `.npy` file
 
@@ -124,29 +123,21 @@ def read_results(
         log = SearchLog.read(folder)
     except (OSError, ValidationError) as error:
         return CandidateLoad(violations=(_violation("trials-unreadable", LOG, f"cannot be read: {str(error)[:300]}"),))
-    if log.rows and folds is not None:
-        kept = np.isin(np.arange(rows), sampled_rows(rows, log.rows, problem.blueprint.seed))
-        folds = np.where(kept, folds, LEFT_OUT)
-    unexpected = [one for one in log.trials if expected and not _is_expected(one.candidate, expected)]
-    violations = [
-        _violation("trials-unreadable", one.candidate.name, "is not a candidate of the job") for one in unexpected
+    trials = [one for one in log.trials if not expected or _is_expected(one.candidate, expected)]
+    unexpected = [one.candidate.name for one in log.trials if one not in trials]
+    violations = [_violation("trials-unreadable", name, "is not a candidate of the job") for name in unexpected]
+    every = np.ones(rows, dtype=bool)
+    read = [
+        _verified(folder, one, problem, rows, _due(one, log, problem, folds, every) if whole else every, whole)
+        for one in trials
+        if one.status == "finished"
     ]
-    results = []
-    for trial in log.trials:
-        if trial.status == "finished" and trial not in unexpected:
-            outputs = _outputs(folder, trial, problem, rows)
-            out = (*trial.missing, *([LEFT_OUT] if log.rows else [])) if whole else ()
-            if not isinstance(outputs, Violation) and (wrong := _unsound(outputs, problem, folds, out, whole)):
-                outputs = _violation("outputs-values", trial.candidate.name, wrong)
-            if isinstance(outputs, Violation):
-                violations.append(outputs)
-            else:
-                results.append(CandidateResult(trial, outputs))
-    trials = tuple(one for one in log.trials if one not in unexpected)
+    results = [one for one in read if isinstance(one, CandidateResult)]
+    violations += [one for one in read if isinstance(one, Violation)]
     if not results and not violations:
         notes = [f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note] or ["the time was up"]
         violations.append(_violation("no-candidate", LOG, f"has no candidate that finished: {'; '.join(notes)}"))
-    return CandidateLoad(trials, tuple(results), tuple(violations), log.processor_seconds, rows=log.rows)
+    return CandidateLoad(tuple(trials), tuple(results), tuple(violations), log.processor_seconds, rows=log.rows)
 
 
 def write_results(folder: Path, load: CandidateLoad) -> None:
@@ -167,6 +158,12 @@ def fit_seconds(trials: Iterable[Trial], blueprint: Blueprint) -> float:
     return sum(one.learning for one in every) + sum(encoding.values())
 
 
+def fitted_rows(trials: Iterable[Trial], problem: Problem, searched: int, rows: int, seconds: float) -> int:
+    """Returns how many of the training rows there is time to fit candidates on, of which `searched` were; 0 for all."""
+    kept = max(LEAST_ROWS, int(searched * min(seconds / max(fit_seconds(trials, problem.blueprint), 1e-3), rows)))
+    return kept if kept < rows and problem.draws_rows else 0
+
+
 def comparable(
     results: Sequence[CandidateResult], splits: DataSplits
 ) -> tuple[tuple[CandidateResult, ...], DataSplits]:
@@ -184,7 +181,22 @@ def finite_rows(outputs: Floats) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(outputs).reshape(len(outputs), -1).all(axis=1))
 
 
-def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int) -> Floats | Violation:
+def _due(
+    trial: Trial, log: SearchLog, problem: Problem, folds: NDArray[np.int64] | None, every: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """(n,): the rows that must have outputs; None for those that have some, where it is unknown which are missing."""
+    if not trial.missing and not log.rows:
+        return every
+    if folds is None:
+        return None
+    kept = sampled_rows(len(every), log.rows or len(every), problem.blueprint.seed)
+    return np.isin(np.arange(len(every)), kept) & ~np.isin(folds, trial.missing)
+
+
+def _verified(
+    folder: Path, trial: Trial, problem: Problem, rows: int, due: NDArray[np.bool_] | None, whole: bool
+) -> CandidateResult | Violation:
+    """Reads the outputs of a trial, which must be finite in the rows `due` (n,), and missing in the others."""
     name = trial.candidate.name
     most = HEADER_BYTES + 8 * rows * max(2, len(problem.blueprint.classes), problem.columns_of_outputs)
     try:
@@ -193,18 +205,11 @@ def _outputs(folder: Path, trial: Trial, problem: Problem, rows: int) -> Floats 
         return _violation("outputs-unreadable", name, f"cannot be read: {error}")
     if made.dtype != np.float64 or not made.ndim or len(made) != rows:
         return _violation("outputs-rows", name, f"has outputs of the shape {made.shape}, not of {rows} rows")
-    return np.asarray(made)
-
-
-def _unsound(made: Floats, problem: Problem, folds: NDArray[np.int64] | None, out: Sequence[int], whole: bool) -> str:
-    """Explains, as a clause, why outputs are unusable; empty if they are usable. Rows of the folds `out` have none."""
     predicted = finite_rows(made)
-    due = np.ones(len(made), dtype=bool)
-    if out:
-        due = predicted if folds is None else ~np.isin(folds, out)
-    if not due.any() or (predicted != due).any():
-        return "has outputs that are not finite"
-    return problem.output_error(made[due]) if whole else ""
+    due = predicted if due is None else due
+    is_complete = due.any() and (predicted == due).all()
+    wrong = "has outputs that are not finite" if not is_complete else problem.output_error(made[due]) if whole else ""
+    return _violation("outputs-values", name, wrong) if wrong else CandidateResult(trial, np.asarray(made))
 
 
 def _is_expected(candidate: Candidate, expected: Sequence[Candidate]) -> bool:

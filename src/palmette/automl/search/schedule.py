@@ -21,7 +21,7 @@ from palmette.automl.kinds import Track
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import problem_named
 from palmette.automl.search.encoding_costs import LEAST_COST, EncodingCosts, usual_ratio
-from palmette.automl.search.job import SearchJob
+from palmette.automl.search.job import LEAST_ROWS, SearchJob
 from palmette.automl.search.tuning import Tuner
 from palmette.automl.search.worker import ALL_ROWS, SAMPLE, SAMPLE_ROWS, FoldResult, FoldTask
 
@@ -31,7 +31,6 @@ MOST_OVERDUE = 3.0
 """Largest expected time of a candidate, as a multiple of the remaining time, if no other candidate fits in."""
 SAMPLE_MULTIPLE = 5.0  # largest estimate of features, as a multiple of the remaining time, for which a sample is timed
 TIMED_SHARE = 0.3  # estimate of a fold and the final fit, as a share of the time, from which a sample is timed
-LEAST_ROWS = 100  # fewest rows that the search goes on with
 LEAST_STEPS = 0.1  # share of the usual steps of an iterative learner that have to end in time
 LEAST_LEFT = 3.0  # seconds that a fold and the final fit may take, however little remains
 REFIT_SHARE = 0.2  # time for the final fit after the search, as a share of the search time

@@ -19,7 +19,7 @@ from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.project import MODEL, BuiltPackage, write_package
-from palmette.automl.search.results import CandidateResult, comparable, fit_seconds, read_results
+from palmette.automl.search.results import CandidateResult, comparable, fit_seconds, fitted_rows, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import MARK
 from palmette.automl.splitting import DataSplits
@@ -106,7 +106,10 @@ class Comparator(Accountable, BaseActor):
         allowed = compared.allowed(input.task)
         taken = _taken(compared.results, input, left)
         chosen = earlier.selection if earlier else _selected(input, compared, allowed, taken)
-        chosen = chosen.model_copy(update={"rows": _fitted_rows(input, compared, chosen, left)})
+        trials = [one.trial for one in compared.results if one.name in _members(chosen)]
+        problem, rows = problem_of(input.blueprint), len(input.splits.train)
+        kept = fitted_rows(trials, problem, compared.searched, rows, max(left, 1.0))
+        chosen = chosen.model_copy(update={"rows": kept})
         context.progress(f"final fit of {_names(chosen)}")
         expected = taken(_members(chosen)) * max(left, 1.0)
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
@@ -116,7 +119,7 @@ class Comparator(Accountable, BaseActor):
             return failed([made])
         reason = f"{made.reason}{_passed_over(compared, made, allowed, taken)}"
         if chosen.rows:
-            reason += f" It is fitted on {chosen.rows} of {len(input.splits.train)} rows, as the time allows no more."
+            reason += f" It is fitted on {chosen.rows} of {rows} rows, as the time allows no more."
         return Attempt(made.model_copy(update={"store": earlier.store if earlier else "", "reason": reason}))
 
     def check(self, input: ComparatorInput, output: Comparison, context: Context) -> Verdict:
@@ -150,42 +153,26 @@ class Comparator(Accountable, BaseActor):
     ) -> Comparison | Violation:
         """Fits the choice and the best baseline side by side.
 
-        After the first of the `limits`, in seconds, the baseline is delivered instead, unless that is the dummy. An
-        ensemble first gives way to its best member, which has the time that was kept for it, or the shortest of a final
-        fit. What nothing can replace goes on until the second limit.
+        After the first of the `limits`, in seconds, the baseline is delivered instead, unless that is the dummy. What
+        nothing can replace goes on until the second limit.
         """
-        best, board, dummy = compared.baseline, leaderboard(compared, chosen), compared.baselines[0]
-        fields: dict[str, Any] = {"rows": chosen.rows}
-        baseline = None if best is None else alone(best, compared.scorer).model_copy(update=fields)
-        single = next(one for one in compared.results if one.name == chosen.best_single)
-        kept = min(STARTS + SLACK * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
-        kept = kept if len(chosen.members) > 1 else 0.0
+        best, late = compared.baseline, _late(chosen)
+        baseline = None if best is None else _alone(best, compared, chosen)
         beside = baseline if baseline and baseline.members != chosen.members else None
-        substitute = beside if beside and beside.best_single != dummy else None
-        most = limits[0] if substitute else limits[1]
-        fits = {"package": (chosen, board, place / "package", limits[0] - kept if kept else most)}
-        if beside:
-            fits["baseline"] = (beside, (), place / "baseline", limits[0])
-        with ThreadPoolExecutor(2) as pool:
-            waiting = {kind: pool.submit(self.fitted, input, *fit) for kind, fit in fits.items()}
-            done = {kind: one.result() for kind, one in waiting.items()}
-        made, other = done["package"], done.get("baseline", done["package"] if baseline else None)
-        late = f"as the final fit of {_names(chosen)} did not end in time"
-        if made is None and kept:
-            fields |= {"reason": f"{single.name} alone, {late}"}
-            member = alone(single, compared.scorer).model_copy(update=fields)
-            rows = leaderboard(compared, member)
-            made = self.fitted(input, member, rows, place / "member", max(kept, SHORTEST) if substitute else most)
-            chosen, board = (member, rows) if made else (chosen, board)
+        substitute = beside if beside and beside.best_single != compared.baselines[0] else None
+        choices = _in_turn(input, compared, chosen, limits, bool(substitute))
+        with ThreadPoolExecutor(1) as pool:
+            fit = pool.submit(self.fitted, input, beside, (), place / "baseline", limits[0]) if beside else None
+            for kind, chosen, seconds in choices:
+                board = leaderboard(compared, chosen)
+                if made := self.fitted(input, chosen, board, place / kind, seconds):
+                    break
+            other = fit.result() if fit else made
         if made is None and substitute:
             chosen = substitute.model_copy(update={"reason": f"the best baseline, {late}"})
             board = leaderboard(compared, chosen)
-            if isinstance(other, FittedPackage):
-                other = other._replace(files=_files(input, chosen, board))
-                BuiltPackage(self.store.folder(other.name), self.sandbox, input.blueprint).write(other.files)
-            else:
-                other = self.fitted(input, chosen, board, place / "baseline", limits[1])
-            made = other
+            again = chosen, board, place / "baseline", limits[1]
+            made = other = self._explained(input, other, chosen, board) or self.fitted(input, *again)
         if not isinstance(made, FittedPackage):
             message = f"The final fit did not end within {limits[1]:.0f} s."
             return made or Violation(code="fit-failed", message=message, subject="train.py")
@@ -195,10 +182,20 @@ class Comparator(Accountable, BaseActor):
             reason=_reason(compared, chosen, baseline),
             measured=compared.measured,
             package=made.name,
-            baseline=other.name if isinstance(other, FittedPackage) else "",
+            baseline=other.name if baseline and isinstance(other, FittedPackage) else "",
             files=made.files,
             fit_seconds=round(made.seconds, 2),
         )
+
+    def _explained(
+        self, input: ComparatorInput, made: object, chosen: Selection, board: Sequence[LeaderboardRow]
+    ) -> FittedPackage | None:
+        """A fitted package with the files of another selection of the same model; None where the fit did not end."""
+        if not isinstance(made, FittedPackage):
+            return None
+        files = _files(input, chosen, board)
+        BuiltPackage(self.store.folder(made.name), self.sandbox, input.blueprint).write(files)
+        return made._replace(files=files)
 
     def _compared(self, input: ComparatorInput, store: str) -> ComparedResults:
         problem, splits = problem_of(input.blueprint), input.splits
@@ -219,12 +216,31 @@ class Comparator(Accountable, BaseActor):
         )
 
 
-def _fitted_rows(input: ComparatorInput, compared: ComparedResults, chosen: Selection, left: float) -> int:
-    """The rows that there is time to fit the choice on; 0 for all."""
-    trials = {one.name: one.trial for one in compared.results}
-    every, seconds = len(input.splits.train), fit_seconds([trials[name] for name in _members(chosen)], input.blueprint)
-    rows = int(compared.searched * min(max(left, 1.0) / max(seconds, 1e-3), every))
-    return rows if rows < every and problem_of(input.blueprint).draws_rows else 0
+def _in_turn(
+    input: ComparatorInput, compared: ComparedResults, chosen: Selection, limits: Sequence[float], has_other: bool
+) -> list[tuple[str, Selection, float]]:
+    """What to fit, with its kind and seconds, until a fit ends in time: an ensemble gives way to its best member.
+
+    The member has the time that is kept for it, or the shortest of a final fit; the last has the second of the limits,
+    where there is no other model.
+    """
+    last = limits[0] if has_other else limits[1]
+    if len(chosen.members) == 1:
+        return [("package", chosen, last)]
+    single = next(one for one in compared.results if one.name == chosen.best_single)
+    kept = min(STARTS + SLACK * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
+    member = _alone(single, compared, chosen).model_copy(update={"reason": f"{single.name} alone, {_late(chosen)}"})
+    seconds = max(kept, SHORTEST) if has_other else last
+    return [("package", chosen, limits[0] - kept), ("member", member, seconds)]
+
+
+def _alone(one: CandidateResult, compared: ComparedResults, chosen: Selection) -> Selection:
+    """A candidate in place of the choice, on as many rows."""
+    return alone(one, compared.scorer).model_copy(update={"rows": chosen.rows})
+
+
+def _late(chosen: Selection) -> str:
+    return f"as the final fit of {_names(chosen)} did not end in time"
 
 
 def _selected(
