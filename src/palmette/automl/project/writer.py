@@ -70,6 +70,7 @@ def write_package(
         "unconverged": any(path.startswith(UNCONVERGED) for path in paths),
         "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths),
         "related": {one.table: (one.file, reader_source(one)) for one in blueprint.format.joins},
+        "most_rows": 10_000,
         "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
         **problem.package_facts(),
     }
