@@ -51,7 +51,9 @@ def test_similar_runs_are_recalled_with_their_best_candidates(kept: Memory) -> N
     assert found.findings[0].source == "run r1" and found.findings[0].candidates[0].learner == "lightgbm"
 
 
-def test_a_memory_is_listed_shown_and_forgotten(kept: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_is_listed_shown_forgotten_and_carried_elsewhere(
+    kept: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def said(*words: str, code: int = 0) -> str:
         result = CliRunner().invoke(commands, words)
         assert result.exit_code == code, result.output
@@ -62,9 +64,14 @@ def test_a_memory_is_listed_shown_and_forgotten(kept: Memory, monkeypatch: pytes
     assert "run-one" in {one["run"] for one in json.loads(said("list", "--json"))}
     assert "Several runs begin with 'run-'" in said("show", "run-", code=1)
     assert json.loads(said("show", "run-o"))["candidates"][0]["score"] == 1.0
+    said("export", str(tmp_path / "m.jsonl"))
     said("forget", "run-one")
     assert [one.run for one in kept.all()] == ["run-two"]
     assert "no run 'run-one'" in said("forget", "run-one", code=1)
+    monkeypatch.setenv(memory.VARIABLE, str(tmp_path / "other.sqlite"))
+    assert "Added 2 runs" in said("import", str(tmp_path / "m.jsonl"))
+    (tmp_path / "m.jsonl").write_text('{"run": 1}')
+    assert "m.jsonl:1 is not a run of a memory" in said("import", str(tmp_path / "m.jsonl"), code=1)
     monkeypatch.setenv(memory.VARIABLE, "off")
     assert "The memory is off" in said("list", code=1)
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import zipfile
 from itertools import islice
@@ -166,6 +167,30 @@ def test_documents_are_found_and_follow_their_files(tmp_path: Path, monkeypatch:
     assert found("churn") == ["Churn is measured in days."] and found('"') == []
     monkeypatch.setenv(texts.FOLDER, str(tmp_path / "none"))
     assert "not a folder" in search("churn", "document", named=["documents"])[0].note
+
+
+def test_documents_are_found_by_meaning_where_a_model_embeds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "team").mkdir()
+    for name, text in (("a", "Customers who quit."), ("b", "Churn of tables."), ("c", "Nothing.")):
+        (tmp_path / "team" / f"{name}.md").write_text(text)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(texts.FOLDER, str(tmp_path / "team"))
+    asked: list[str] = []
+
+    def embedded(model: str, some: list[str], kind: str) -> list[list[float]]:
+        asked.extend(some)
+        return [[1.0, 0.0] if re.search("quit|churn", one, re.I) else [0.0, 1.0] for one in some]
+
+    def found() -> list[str]:
+        return [one.id.partition("#")[0] for one in search("churn", "document", named=["documents"])[0].records]
+
+    assert found() == ["b.md"]
+    monkeypatch.setenv(texts.EMBEDDINGS, "toy:model")
+    assert search("churn", "document", named=["documents"])[0].note.startswith("The source 'documents' could not be")
+    monkeypatch.setattr(texts, "_embedded", embedded)
+    assert found()[:2] == ["b.md", "a.md"] == found()[:2] and len(asked) == 3 + 2, "each passage is embedded once"
 
 
 def test_pdf_files_are_read_where_pypdf_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

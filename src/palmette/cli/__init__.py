@@ -56,7 +56,7 @@ COMMANDS = {
     "search": _Command("knowledge", "Search papers, models, data sets and documents.", "automl"),
     "checkpoints": _Command("knowledge", "Find pretrained networks for columns.", "automl"),
     "tune": _Command("knowledge", "Train a model to read requests.", "automl"),
-    "memory": _Command("knowledge", "Show or forget what earlier runs left.", "automl"),
+    "memory": _Command("knowledge", "List, export or import what earlier runs left.", "automl"),
     "schema": _Command("formats", "Print the JSON Schema of a file format."),
     "topology": _Command("formats", "Check or draw a topology."),
     "run": _Command("runs", "Run any topology."),

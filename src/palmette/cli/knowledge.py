@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from palmette.cli.screen import json_option, print_json, print_table, say
-from palmette.errors import UserError
+from palmette.documents import read_text, write_text
+from palmette.errors import UserError, counted
 from palmette.knowledge import memory as remembered
 from palmette.knowledge.source import OFF, Record, RecordKind, sources
 from palmette.knowledge.source import search as search_sources
@@ -82,7 +83,7 @@ def checkpoints(kind: str, rows: int, budget: float, id: str | None, as_json: bo
 
 @click.group()
 def memory() -> None:
-    """Show or forget what finished runs left.
+    """Show, forget, export or import what finished runs left.
 
     The file is memory.sqlite in the folder of runs, or $PALMETTE_MEMORY; `off` turns it off. It holds figures of
     tables, candidates with scores, and failures; names of columns and quoted texts only with PALMETTE_MEMORY_TEXTS=1.
@@ -129,6 +130,21 @@ def show(run: str) -> None:
 def forget(run: str) -> None:
     """Delete a run from the memory."""
     _opened().forget(run)
+
+
+@memory.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def export(file: Path) -> None:
+    """Write all runs to a file of JSON lines."""
+    write_text(file, "".join(f"{one.model_dump_json()}\n" for one in _opened().all()))
+    click.echo(f"Wrote {file}.")
+
+
+@memory.command(name="import")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+def import_(file: Path) -> None:
+    """Add the runs of an exported file."""
+    click.echo(f"Added {counted(remembered.imported(_opened(), read_text(file), str(file)), 'run')}.")
 
 
 @click.group()

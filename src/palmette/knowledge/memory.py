@@ -5,6 +5,7 @@ are never kept; names and words that may come from the data are kept only with `
 recalled only proposes: settings are checked like those of a language model, and everything is measured again.
 """
 
+import json
 import math
 import os
 import re
@@ -279,3 +280,16 @@ def remedies(code: str, mended: Iterable[MendedFailure]) -> list[Remedy]:
     mine = (one for one in mended if one.code == code and one.fix)
     found = Counter(tuple(visible(text)[:LONGEST] for text in (one.actor, one.fault, one.fix)) for one in mine)
     return [Remedy(actor=one[0], fault=one[1], fix=one[2]) for one, _ in found.most_common(MOST_MENDED)]
+
+
+def imported(memory: Memory, text: str, file: str) -> int:
+    """Adds runs of JSON lines; UserError for a line that is none."""
+    runs = []
+    for number, line in enumerate(filter(None, text.splitlines()), start=1):
+        try:
+            runs.append(RunMemory.model_validate(json.loads(line)))
+        except (ValueError, ValidationError, RecursionError) as error:
+            reason = " ".join(str(error).split())[:200]
+            message = f"{file}:{number} is not a run of a memory: {reason}."
+            raise UserError(message, "Write the file with `palmette memory export`.", code="bad-memory") from error
+    return memory.add(runs)

@@ -1,18 +1,20 @@
 """Texts: a web search by one of three providers, and a folder of the team's own documents."""
 
+import asyncio
 import hashlib
 import json
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from palmette.errors import UserError, missing_extra
 from palmette.knowledge.source import Record, RecordKind, Source, dicts, paged
-from palmette.knowledge.web import cache_folder, get, post
+from palmette.knowledge.web import cache_folder, get, post, unusable
 
 TAG = re.compile(r"<[^>]{1,80}>")
 
@@ -57,10 +59,16 @@ FOLDER = "PALMETTE_DOCUMENTS"  # the variable that names the folder of the team'
 READABLE = (".md", ".txt", ".rst", ".ipynb", ".pdf")
 MOST_FILES, MOST_BYTES = 5000, 20 * 2**20
 PASSAGE = 1500  # characters of a passage, about
+EMBEDDINGS = "PALMETTE_EMBEDDINGS"
+"""The variable that names a model of embeddings for the documents, e.g. `ollama:nomic-embed-text`."""
+BATCH, NEAREST, SECONDS = 64, 50, 60.0  # passages in a call of that model, passages that it finds, and its time limit
 
 
 class Documents(Source):
-    """Passages of Markdown, text, notebooks, and PDF where `pypdf` is installed, by an index in SQLite (FTS5)."""
+    """Passages of Markdown, text, notebooks, and PDF where `pypdf` is installed, by an index in SQLite (FTS5).
+
+    With a model of embeddings, ranks by words and by meaning are fused.
+    """
 
     name = "documents"
     kinds = ("document",)
@@ -78,8 +86,13 @@ class Documents(Source):
         with closing(sqlite3.connect(index)) as base:
             _update(base, folder)
             query = " OR ".join(f'"{word}"' for word in words)
-            ranked = base.execute("SELECT * FROM passages WHERE passages MATCH ? ORDER BY rank", (query,))
-            for number, (path, title, passage) in enumerate(ranked, start=1):
+            rows = base.execute("SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY rank", (query,)).fetchall()
+            ranked = [row for (row,) in rows]
+            if model := os.environ.get(EMBEDDINGS):
+                ranked = _fused(ranked, _by_meaning(base, model, text))
+            for number, row in enumerate(ranked, start=1):
+                found = base.execute("SELECT path, title, text FROM passages WHERE rowid = ?", (row,))
+                path, title, passage = found.fetchone()
                 yield self.record("document", f"{path}#{number}", title or path, text=passage, url=str(folder / path))
 
     def cite(self, record: Record) -> str:
@@ -137,3 +150,53 @@ def _passages(text: str) -> Iterator[tuple[str, str]]:
         held += f"{paragraph.strip()[: 4 * PASSAGE]}\n"
     if held.strip():
         yield title, held
+
+
+def _fused(*rankings: list[int]) -> list[int]:
+    """One ranking of several, by the sum of reciprocal ranks.
+
+    >>> _fused([1, 2], [3, 2])
+    [2, 1, 3]
+    """
+    scores: Counter[int] = Counter()
+    for ranking in rankings:
+        scores.update({row: 1 / (60 + rank) for rank, row in enumerate(ranking)})
+    return [row for row, _ in scores.most_common()]
+
+
+def _by_meaning(base: sqlite3.Connection, model: str, text: str) -> list[int]:
+    """The passages whose embeddings are nearest to that of a text; each passage is embedded once."""
+    import numpy as np
+
+    base.execute("CREATE TABLE IF NOT EXISTS vectors(text TEXT, model TEXT, vector BLOB, PRIMARY KEY(text, model))")
+    passages = base.execute("SELECT rowid, text FROM passages").fetchall()
+    known = dict(base.execute("SELECT text, vector FROM vectors WHERE model = ?", (model,)))
+    new = [passage for passage in dict.fromkeys(passage for _, passage in passages) if passage not in known]
+    for start in range(0, len(new), BATCH):
+        batch = new[start : start + BATCH]
+        made = [np.asarray(one, np.float32).tobytes() for one in _embedded(model, batch, "document")]
+        base.executemany("INSERT INTO vectors VALUES (?, ?, ?)", zip(batch, [model] * len(batch), made, strict=True))
+        known |= zip(batch, made, strict=True)
+    base.commit()
+    matrix = np.array([np.frombuffer(known[passage], np.float32) for _, passage in passages])
+    (wanted,) = np.asarray(_embedded(model, [text], "query"), np.float32)
+    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(wanted)
+    order = np.argsort(-(matrix @ wanted) / np.maximum(lengths, 1e-12), kind="stable")[:NEAREST]
+    return [passages[at][0] for at in order]
+
+
+def _embedded(model: str, texts: Sequence[str], kind: Literal["query", "document"]) -> Sequence[Sequence[float]]:
+    """The embeddings of texts by a model of pydantic-ai; MachineError if it cannot be used."""
+    try:
+        import httpx
+        from pydantic_ai import Embedder
+        from pydantic_ai.exceptions import AgentRunError
+        from pydantic_ai.exceptions import UserError as MisuseError
+    except ImportError as error:
+        raise missing_extra(error, "llm") or error from error
+    try:
+        asked = Embedder(model).embed(list(texts), input_type=kind)
+        return asyncio.run(asyncio.wait_for(asked, SECONDS)).embeddings
+    except (AgentRunError, MisuseError, httpx.HTTPError, ImportError, OSError, TimeoutError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+        raise unusable("documents", f"{model} gave no embeddings: {reason}", f"Unset {EMBEDDINGS}.") from error
