@@ -33,6 +33,7 @@ THIN = "\N{NARROW NO-BREAK SPACE}"
         (formatting.seconds, 3725, "1 h 2 min"),
         (formatting.size, 0.25, "250 kB"),
         (formatting.size, 2100, "2.1 GB"),
+        (formatting.money, 0.004, "< $0.01"),
         (formatting.learner, "xgboost, logistic_regression, xgboost", "XGBoost, Logistic regression"),
     ],
 )

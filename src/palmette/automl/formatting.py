@@ -8,6 +8,7 @@ from pathlib import Path
 
 from palmette.automl.task_spec.spec import Constraint
 from palmette.documents import read_plain
+from palmette.engine import Spend
 
 LONGEST = 64  # most characters shown of a name; the full name is in its title
 FEWEST_DECIMALS, MOST_DECIMALS = 0, 4
@@ -131,6 +132,19 @@ def size(megabytes: float) -> str:
     if megabytes < 1:
         return f"{number(1000 * megabytes, 2)} kB"
     return f"{number(megabytes, 3)} MB" if megabytes < 1000 else f"{number(megabytes / 1000, 3)} GB"
+
+
+def money(value: float) -> str:
+    """Formats an amount in US dollars."""
+    return "$0" if value == 0 else f"${value:,.2f}" if value >= 0.01 else "< $0.01"
+
+
+def price(spend: Spend) -> str:
+    """Formats the cost of language model calls; states unknown prices."""
+    if spend.calls and spend.unpriced == spend.calls:
+        return "price not known"
+    known = money(spend.money)
+    return f"{known} and {many(spend.unpriced, 'call')} of unknown price" if spend.unpriced else known
 
 
 def many(count: int, one: str, several: str = "") -> str:

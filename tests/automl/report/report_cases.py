@@ -33,6 +33,8 @@ from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.samples import Repair as DataRepair
 from palmette.automl.splitting import HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import Constraint, FieldSource, TaskSpec
+from palmette.engine import RunState, Spend
+from palmette.engine.state import ActorState, Spent
 
 METRICS = {"classification": "accuracy", "regression": "rmse", "clustering": "silhouette"}
 OTHERS = {"forecasting": ("mase", "regression"), "node_classification": ("f1_macro", "classification")}
@@ -74,6 +76,11 @@ def findings_for(
         assessment=assessment_with(metric, text, rows, BASELINES[shown], names),
         **plans_with(text),
         data=data_with(shown, text, names, classes, rows),
+        state=RunState(
+            actors={text: ActorState(seconds=80)},
+            bill={(text, text): Spend(calls=2, input_tokens=1000, output_tokens=234, money=0.5, seconds=3.0)},
+            spent=Spent(seconds=90),
+        ),
     )
 
 

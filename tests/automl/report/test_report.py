@@ -20,6 +20,7 @@ from palmette.automl.report.page import SECTIONS
 from palmette.automl.samples import Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.weights import Weights
+from palmette.engine import RunState
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7 * 7 }}|`x`](http://evil.example)"
@@ -132,7 +133,7 @@ def test_a_run_without_plans_and_hold_out_is_a_page() -> None:
     whole = findings_for(rows=0)
     bare = replace(
         whole,
-        plans=None, choice=None, data=ReportData(), assembly=Assembly(store="search", tracks=()),
+        plans=None, choice=None, data=ReportData(), state=RunState(), assembly=Assembly(store="search", tracks=()),
         profile=whole.profile.model_copy(update={"decisions": (), "columns": ()}),
         assessment=Assessment(
             rows=0, scores=(), better=False, better_reason="", status="pass", training_seconds=0, megabytes=0

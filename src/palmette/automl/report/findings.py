@@ -24,7 +24,7 @@ from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
-from palmette.engine import RunResult
+from palmette.engine import RunResult, RunState
 
 SHOWN: Mapping[str, type[BaseModel]] = {
     "task": TaskSpec, "samples": Samples, "profile": Profile, "blueprint": Blueprint, "assembly": Assembly,
@@ -49,6 +49,7 @@ class ReportFindings:
     choice: Choice | None = None  # None, like `plans`, if the topology has no such actor
     data: ReportData = field(default_factory=ReportData)
     files: tuple[FileExample, ...] = ()  # held-out rows with files
+    state: RunState = field(default_factory=RunState)  # times and costs
     made: str = ""  # date and run, as text
 
     @property
@@ -78,7 +79,7 @@ def findings_of(run: RunResult) -> ReportFindings:
     begun = datetime.fromtimestamp(run.state.started, UTC)
     files = file_examples(blueprint, splits, data, known["assessment"].occlusions)
     made = f"{begun:%-d %B %Y}, run {run.folder.name}"
-    return ReportFindings(**known, data=data, files=files, made=made)
+    return ReportFindings(**known, data=data, files=files, state=run.state, made=made)
 
 
 def _report_data(run: Path, known: Mapping[str, Any], splits: DataSplits) -> ReportData:

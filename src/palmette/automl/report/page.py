@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from palmette.automl import formatting
 from palmette.automl.composition import encoder_named, learner_named
+from palmette.automl.measure import METRICS
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.report.figures import (
     ClassificationResults,
@@ -25,17 +26,17 @@ from palmette.automl.report.figures import (
 )
 from palmette.automl.report.findings import ReportFindings
 from palmette.automl.report.interpretation import interpretation
-from palmette.automl.report.plots import bar, level
+from palmette.automl.report.plots import bar, interval_bar, level
 from palmette.automl.report.tables import column_lines, leaderboard, limits
 from palmette.automl.report.verdict import MARKS
 from palmette.automl.weights import Weights, weights_named
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 1000  # most characters of a text
-SECTIONS = ("results", "leaderboard", "plans", "importance", "data", "limits", "use")  # after request and verdict
+SECTIONS = ("results", "leaderboard", "plans", "importance", "data", "limits", "costs", "use")  # after request and verdict
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "pandas", "numpy")
 LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
-FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "seconds", "share", "short")
+FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "price", "seconds", "share", "short")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&]|:(?=//)|(?<=www)\.)")
 
 
@@ -61,6 +62,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "sections": SECTIONS,
         "title": str(findings.samples.threshold or blueprint.target or blueprint.title),
         "request": interpretation(findings.task, blueprint),
+        "gauge": _gauge(findings),
         "leaderboard": leaderboard(findings.comparison.leaderboard),
         "columns": column_lines(findings),
         "classes": classes,
@@ -94,6 +96,15 @@ def _results(findings: ReportFindings) -> tuple[ClassificationResults | None, Re
     truth, predicted = data.truth.astype(np.float64), data.predictions.values.astype(np.float64)
     is_log = findings.blueprint.metric in LOGARITHMIC
     return None, regression_results(truth, predicted, findings.blueprint.target, is_log)
+
+
+def _gauge(findings: ReportFindings) -> Markup:
+    """The score on a scale from the best baseline to perfect; empty without such a scale."""
+    score = next(iter(findings.assessment.scores), None)
+    if score is None or findings.assessment.unmeasured or score.baseline is None or score.metric not in METRICS:
+        return Markup("")
+    ends = (score.baseline, METRICS[score.metric].perfect)
+    return interval_bar(score.value, score.low, score.high, ends, "c1") if ends[0] != ends[1] else Markup("")
 
 
 @functools.cache
