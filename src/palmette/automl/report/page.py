@@ -33,7 +33,8 @@ from palmette.automl.weights import Weights, weights_named
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 1000  # most characters of a text
-SECTIONS = ("results", "leaderboard", "plans", "importance", "data", "limits", "costs", "use")  # after request and verdict
+# After request and verdict.
+SECTIONS = ("results", "leaderboard", "plans", "importance", "data", "limits", "costs", "use")
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "pandas", "numpy")
 LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "price", "seconds", "share", "short")
