@@ -56,6 +56,8 @@ class NetworkFamily(Model):
 
     kind: str
     """Kind of columns that they read, or `series`."""
+    learner: str = ""
+    """Learner that forecasts series with them."""
     features: str
     """Field of `config.json` with the size of a vector."""
     times: int = 1
@@ -75,14 +77,14 @@ def catalogue() -> Catalogue:
     return read_document(Path(__file__).with_name("weights.yaml"), Catalogue)
 
 
-def network_folder(kind: str) -> Weights | None:
+def network_folder(kind: str, learner: str = "") -> Weights | None:
     """Returns the weights in the first folder of $PALMETTE_MODELS, by name, with a network for this kind of column."""
     named = os.environ.get(FOLDER)
     for file in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
         config, tensors, folder = json.loads(file.read_text(encoding="utf-8")), file.with_name(TENSORS), file.parent
         name = "chronos" if "chronos_config" in config else str(config.get("model_type", ""))
         family = catalogue().families.get(name)
-        if not family or family.kind != kind or not tensors.is_file():
+        if not family or (family.kind, family.learner) != (kind, learner) or not tensors.is_file():
             continue
         sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
         found = next((one[family.features] for one in sizes if family.features in one), 0)
@@ -102,8 +104,8 @@ def network_folder(kind: str) -> Weights | None:
 def weights_named(name: str) -> Weights:
     """Returns the weights of this name; raises UserError where no such weights are listed."""
     known = catalogue().weights
-    for kind in {one.kind for one in catalogue().families.values()} if name not in known else ():
-        if (found := network_folder(kind)) and found.folder == name:
+    for use in {(one.kind, one.learner) for one in catalogue().families.values()} if name not in known else ():
+        if (found := network_folder(*use)) and found.folder == name:
             return found
     if name not in known:
         raise error_of(UserError, "no-such-weights", name, known, name=name)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 
 from palmette.automl.calls import build
 from palmette.automl.candidates import Candidate, ColumnUse
@@ -109,7 +110,7 @@ def test_a_table_of_static_vectors_encodes_texts(folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps({"model_type": "model2vec", "hidden_dim": 6}), "utf-8")
     found = network_folder("text")
     assert found is not None and found.features == 6
-    vectors = TextNetworkVectors("small", found.sha256, 6)
+    vectors = TextNetworkVectors(folder="small", sha256=found.sha256, size=6)
     made = vectors.transform(pd.DataFrame({"text": ["a dog", "shares"]}))
     assert np.allclose(made[0], [0, 0.5**0.5, 0.5**0.5, 0, 0, 0]) and np.allclose(made[1], np.eye(6)[4])
     with pytest.raises(ValueError, match="SHA-256 differs"):
@@ -131,12 +132,24 @@ def test_without_a_folder_the_reason_names_the_variable(monkeypatch: pytest.Monk
     assert "$PALMETTE_MODELS" in encoder_named("image_folder").unavailable()
 
 
+def check_forecasts(name: str, estimator: type[BaseEstimator], horizon: int) -> None:
+    """The learner of the network in the folder forecasts series of unlike lengths."""
+    from palmette.automl.learners.forecasting.series import Series
+
+    learner = learner_named(name)
+    assert not learner.unavailable() and learner.weights == ("small",)
+    series = [Series(key, np.arange(float(count)), np.zeros((count + horizon, 0)), np.zeros((count, 0)))
+              for key, count in (("a", 40), ("b", 20))]  # fmt: skip
+    model = estimator(folder="small", sha256=weights_named("small").sha256).fit(series, horizon)
+    made = model.predict(series)
+    assert made.shape == (2, horizon) and np.isfinite(made).all()
+
+
 def test_a_network_of_the_chronos_family_forecasts(folder: Path) -> None:
     bolt = pytest.importorskip("chronos.chronos_bolt")
     from transformers import T5Config
 
-    from palmette.automl.learners.forecasting.pretrained_forecast import PretrainedForecast
-    from palmette.automl.learners.forecasting.series import Series
+    from palmette.automl.learners.forecasting.pretrained_forecast import ChronosForecast
 
     config = T5Config(vocab_size=2, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2,
                       decoder_start_token_id=0, pad_token_id=0, eos_token_id=0)  # fmt: skip
@@ -145,10 +158,17 @@ def test_a_network_of_the_chronos_family_forecasts(folder: Path) -> None:
     bolt.ChronosBoltModelForForecasting(config).save_pretrained(folder)
     saved = json.loads((folder / "config.json").read_text("utf-8"))
     (folder / "config.json").write_text(json.dumps({**saved, "chronos_pipeline_class": "ChronosBoltPipeline"}), "utf-8")
-    learner = learner_named("chronos")
-    assert not learner.unavailable() and learner.weights == ("small",)
-    series = [Series(key, np.arange(float(count)), np.zeros((count + 5, 0)), np.zeros((count, 0)))
-              for key, count in (("a", 40), ("b", 20))]  # fmt: skip
-    model = PretrainedForecast("small", weights_named("small").sha256).fit(series, 5)
-    made = model.predict(series)
-    assert made.shape == (2, 5) and np.isfinite(made).all()
+    assert learner_named("timesfm").unavailable()
+    check_forecasts("chronos", ChronosForecast, 5)
+
+
+@pytest.mark.parametrize("version", ["TimesFm", "TimesFm2_5"])
+def test_a_network_of_the_timesfm_family_forecasts_further_than_its_outputs(folder: Path, version: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    from palmette.automl.learners.forecasting.pretrained_forecast import TimesFmForecast
+
+    sizes = {"patch_length": 8, "context_length": 64, "horizon_length": 16, "num_hidden_layers": 1, "hidden_size": 16,
+             "intermediate_size": 16, "head_dim": 8, "num_attention_heads": 2, "num_key_value_heads": 2}  # fmt: skip
+    config = getattr(transformers, f"{version}Config")(**sizes)
+    getattr(transformers, f"{version}ModelForPrediction")(config).save_pretrained(folder)
+    check_forecasts("timesfm", TimesFmForecast, 40)

@@ -149,20 +149,28 @@ class Chronos(_Forecast):
     description = "A network of the Chronos family in a folder of $PALMETTE_MODELS, trained on many other series."
     measured = Measured(5.0, 1e-3, kilobytes=4.0, milliseconds=200.0)
     rank = 0.5
-    path = f"{HERE}.pretrained_forecast.PretrainedForecast"
+    path = f"{HERE}.pretrained_forecast.ChronosForecast"
 
     @property
     def weights(self) -> tuple[str, ...]:
-        found = network_folder("series")
+        found = network_folder("series", self.name)
         return (found.folder,) if found else ()
 
     def unavailable(self) -> str:
-        lacking = f"{self.name} needs a folder with a network of the Chronos family in ${FOLDER}."
+        lacking = f"{self.name} needs a folder with a network of its family in ${FOLDER}."
         return super().unavailable() or ("" if self.weights else lacking)
 
     def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
-        found = network_folder("series")
+        found = network_folder("series", self.name)
         return {"folder": found.folder, "sha256": found.sha256} if found else {}
+
+
+class TimesFm(Chronos):
+    name = "timesfm"
+    requires = ("torch", "transformers")
+    description = "A network of the TimesFM family in a folder of $PALMETTE_MODELS, trained on many other series."
+    rank = 0.6
+    path = f"{HERE}.pretrained_forecast.TimesFmForecast"
 
 
 class ThetaMethod(_Forecast):

@@ -1,4 +1,4 @@
-"""Forecasts by a pretrained network in a folder of $PALMETTE_MODELS."""
+"""Forecasts by a pretrained network in a folder of $PALMETTE_MODELS; there is nothing to fit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SERIES_TOGETHER = 64  # batch size
 
 @dataclass(eq=False, repr=False)
 class PretrainedForecast(ForecastByItself):
-    """The median forecast of a Chronos network (Ansari et al., 2024); there is nothing to fit."""
+    """Forecasts by a network that was trained on many other series."""
 
     folder: str  # folder of the network
     sha256: str  # SHA-256 of the weights, which the fitted model leaves out
@@ -26,14 +26,41 @@ class PretrainedForecast(ForecastByItself):
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
         """Forecasts (n, horizon): the values after each context."""
-        network, made = _chronos(self.folder, self.sha256), []
         values = [torch.tensor(one.values[-self.lags :], dtype=torch.float32) for one in contexts]
-        for start in range(0, len(values), SERIES_TOGETHER):
-            asked = {"prediction_length": self.horizon_, "quantile_levels": [0.5]}
-            with torch.inference_mode():
-                found, _ = network.predict_quantiles(values[start : start + SERIES_TOGETHER], **asked)
-            made += [one.cpu().double().numpy().reshape(-1) for one in found]
-        return np.stack(made)
+        made: list[torch.Tensor] = []
+        with torch.inference_mode():
+            for start in range(0, len(values), SERIES_TOGETHER):
+                made += self.ahead(values[start : start + SERIES_TOGETHER])
+        return np.stack([one.cpu().double().numpy().reshape(-1) for one in made])
+
+    def ahead(self, values: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """Returns the values (horizon,) after each tensor of values."""
+        raise NotImplementedError
+
+
+class ChronosForecast(PretrainedForecast):
+    """The median forecast of a Chronos network (Ansari et al., 2024)."""
+
+    def ahead(self, values: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        asked = {"prediction_length": self.horizon_, "quantile_levels": [0.5]}
+        found, _ = _chronos(self.folder, self.sha256).predict_quantiles(values, **asked)
+        return list(found)
+
+
+class TimesFmForecast(PretrainedForecast):
+    """The mean forecast of a TimesFM network (Das et al., 2024), which continues its own forecast where it ends."""
+
+    def ahead(self, values: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        network, count = _timesfm(self.folder, self.sha256), 0
+        known = [one.to(network.device) for one in values]
+        while count < self.horizon_:
+            more = network(past_values=known).mean_predictions
+            known = [torch.cat(pair) for pair in zip(known, more, strict=True)]
+            count += more.shape[1]
+        return [one[-count:][: self.horizon_] for one in known]
+
+
+SAFE = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
 
 
 @cache
@@ -41,5 +68,13 @@ def _chronos(folder: str, sha256: str) -> Any:
     from chronos import BaseChronosPipeline
 
     place = weights_file("", f"{folder}/model.safetensors", sha256).parent
-    safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-    return BaseChronosPipeline.from_pretrained(place, device_map=fastest_device(), dtype=torch.float32, **safe)
+    return BaseChronosPipeline.from_pretrained(place, device_map=fastest_device(), dtype=torch.float32, **SAFE)
+
+
+@cache
+def _timesfm(folder: str, sha256: str) -> Any:
+    from transformers import AutoModelForTimeSeriesPrediction
+
+    place = weights_file("", f"{folder}/model.safetensors", sha256).parent
+    network = AutoModelForTimeSeriesPrediction.from_pretrained(place, dtype=torch.float32, **SAFE)
+    return network.to(fastest_device()).eval()
