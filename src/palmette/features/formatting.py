@@ -3,7 +3,6 @@
 import ast
 import itertools
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -33,8 +32,8 @@ def format_file(file: TextFile, conventions: Conventions, sandbox: Sandbox, repo
         target = root / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(file.text, encoding="utf-8")
-        script = "\n".join(shlex.join([*command, file.path]) for command in _commands(conventions))
-        sandbox.run(["/bin/sh", "-c", script], cwd=root, limits=Limits(seconds=60))
+        for command in _commands(conventions):
+            sandbox.run([*command, file.path], cwd=root, limits=Limits(seconds=30))
         text = target.read_text(encoding="utf-8")
         return TextFile(path=file.path, text=_LONE_TEXT.sub(partial(_broken, conventions.line_length), text))
 
