@@ -10,7 +10,6 @@ from palmette.delivery.worktree import export_base
 from palmette.documents import read_document
 from palmette.engine import Human, Pay, RunBudget, Setup, build_actors, create, human_of, load_topology
 from palmette.errors import InputError
-from palmette.features.actors.testcase_generator.actor import TestcaseGenerator
 from palmette.features.inputs import RunInputs, read_inputs
 from palmette.features.questions import only_questions, understood
 from palmette.features.samples import sample_of
@@ -51,14 +50,10 @@ def open_features(
     held.callback(bench.close)
     bench.spark.warm_up()
     services = services_of(inputs.view, bench, models)
-    actors = build_actors(topology, services)
-    for actor in actors.values():
-        if isinstance(actor, TestcaseGenerator):
-            actor.prepare()  # while Spark starts
     budget = _budget(run)
     return Setup(
         topology=topology,
-        actors=actors,
+        actors=build_actors(topology, services),
         planner=create("planner", run.decider, services),
         given={"request": inputs.request},
         copied={"request": f"the files that {str(run_file)!r} names"},

@@ -10,7 +10,6 @@ import yaml
 
 from palmette.engine.actor import Context, TextFile, Violation
 from palmette.features.actors.testcase_coder.placeholders import stand_in
-from palmette.features.actors.testcase_generator import offline
 from palmette.features.actors.testcase_generator.actor import GeneratorInput, TestcaseGenerator
 from palmette.features.actors.testcase_generator.changes import expression_changes
 from palmette.features.actors.testcase_generator.cover import cover
@@ -337,12 +336,3 @@ def test_entities_of_a_closed_set_and_of_a_join_are_told_apart(keys: list[str]) 
     suite = CaseSelector(resolve(spec, registry))
     edges = {f"n: {what}" for what in ("the window is 6d", "the window is 8d", "rows exactly at the cut-off count")}
     assert edges <= suite.detected(suite.cases())
-
-
-def test_what_cases_are_chosen_from_is_computed_ahead_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    scenarios: list[str] = []
-    monkeypatch.setattr(offline, "candidates", lambda _, staged, __: scenarios.append(staged.name) or ())
-    actor = TestcaseGenerator(VIEW)
-    actor.prepare()
-    staged = actor.suite().staged
-    assert scenarios == [one.name for one in staged]

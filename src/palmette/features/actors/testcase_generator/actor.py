@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from threading import Lock, Thread
+from functools import lru_cache
 from typing import Any
 
 from pydantic import Field
@@ -75,17 +75,7 @@ class TestcaseGenerator(Agent):
     def __init__(self, view: View, seed: int = 0, models: Models = OFFLINE) -> None:
         super().__init__(models)
         self.view = view
-        self._suite, self._lock = CaseSelector(view, seed), Lock()
-
-    def prepare(self) -> None:
-        """Computes in the background what cases are chosen from, which depends on the view alone."""
-        Thread(target=self.suite, daemon=True).start()
-
-    def suite(self) -> CaseSelector:
-        """Everything that the cases are chosen from, computed once."""
-        with self._lock:
-            _ = self._suite.candidates
-        return self._suite
+        self.suite = lru_cache(maxsize=1)(lambda: CaseSelector(view, seed))
 
     def sections(self, input: GeneratorInput, context: Context) -> tuple[Section, ...]:
         if not self.suite().possible:
