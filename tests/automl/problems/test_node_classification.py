@@ -210,7 +210,7 @@ def test_the_package_and_its_endpoint_answer_for_known_and_new_nodes(
         together = service.call("POST", "/predict/batch", {"rows": linked})
         alone = service.call("POST", "/predict/batch", {"rows": [first, second]})
         assert together.status == 200 and together.data()[0] != alone.data()[0] == answer.data()
-        one_side = [linked[0], {**second, "neighbours": ""}]  # an edge has two ends, whoever names it
+        one_side = [linked[0], {**second, "neighbours": ""}]  # an edge counts for both nodes if either lists it
         assert service.call("POST", "/predict/batch", {"rows": one_side}).data() == together.data()
         strange = service.call("POST", "/predict", {**new, "neighbours": "p1 nobody"})
         assert strange.status == 422 and "'nobody' is not in the graph" in strange.text

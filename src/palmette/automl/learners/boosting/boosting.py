@@ -127,8 +127,8 @@ class XGBoost(Learner):
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         step: Settings = {"learning_rate": round(1.6 * usual_step(facts), 3)}
         if facts.is_mixed:
-            step = {"learning_rate": MIXED_STEP, "max_depth": 4}
-            step = {**step, "subsample": 0.8, "colsample_bytree": 0.3, "reg_lambda": 3.0}
+            trees = {"max_depth": 4, "subsample": 0.8, "colsample_bytree": 0.3, "reg_lambda": 3.0}
+            step = {"learning_rate": MIXED_STEP, **trees}
         return (DefaultConfig("xgboost", step, "limited depth, on samples of rows and columns", 2),)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:

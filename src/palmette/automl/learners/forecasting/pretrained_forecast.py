@@ -14,6 +14,7 @@ from palmette.automl.learners.forecasting.series import Series
 from palmette.automl.learners.forecasting.simple import ForecastByItself
 
 SERIES_TOGETHER = 64  # batch size
+SAFE = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
 
 
 @dataclass(eq=False, repr=False)
@@ -58,9 +59,6 @@ class TimesFmForecast(PretrainedForecast):
             known = [torch.cat(pair) for pair in zip(known, more, strict=True)]
             count += more.shape[1]
         return [one[-count:][: self.horizon_] for one in known]
-
-
-SAFE = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
 
 
 @cache
