@@ -56,7 +56,7 @@ FIT_SHARE = 0.15
 """Of the budget, kept for the final fit."""
 STARTS = 2.0
 """Programs beside the search that import their libraries: the final fit, and the predictions."""
-START_SECONDS = 2.0
+START_SECONDS = 2.5
 CHOICE_SHARE = 0.03
 """Of the budget, for the choice of members."""
 KINDS = ("tabular", "text", "image", "audio", "multimodal", "relational")
@@ -159,9 +159,9 @@ class ExternalRun:
     def search(self, started: float) -> None:
         """Searches, chooses and fits, so that predictions end `budget` seconds after `started` (time.monotonic())."""
         budget = self.task.budget
-        # Starting took this program as long as it takes the next, on a machine that others use as well.
         spent = time.monotonic() - started
-        starts = STARTS * max(START_SECONDS, 0.7 * spent)
+        # The next programs read fewer rows, and are as slow on a machine that others use as well.
+        starts = STARTS * max(START_SECONDS, 0.25 * spent)
         seconds = max(1.0, budget * (1 - FIT_SHARE - CHOICE_SHARE) - spent - starts)
         run = Search(self.folder / "search", self.blueprint, self.splits, self.sandbox).run(seconds)
         found = [one for one in run.results if one.name != "dummy"] or list(run.results)

@@ -7,6 +7,7 @@ A `Call` represents `sklearn.linear_model.Ridge(alpha=10.0)` without importing s
 import importlib
 import json
 import math
+import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -107,6 +108,21 @@ def _short(value: Sequence[Value]) -> str:
         return ""
     runs = [(text, len(list(run))) for text, run in groupby(value)]
     return " + ".join(f"[{_text(text)}] * {count}" for text, count in runs) if len(runs) <= len(value) / LONG else ""
+
+
+def numbered(names: Sequence[str]) -> str:
+    """Returns the expression of names that end in consecutive numbers; empty for others.
+
+    >>> numbered(["x7", "x8", "x9", "x10"])
+    '[f"x{i}" for i in range(7, 11)]'
+    """
+    start = names[0].rstrip(string.digits)
+    first, end = int(names[0][len(start) :] or 0), len(names)
+    if names[0] == start or list(names) != [f"{start}{first + at}" for at in range(end)]:
+        return ""
+    bounds = f"{first}, {first + end}" if first else f"{end}"
+    braces = start.replace("{", "{{").replace("}", "}}")
+    return f"[f{_text(f'{braces}{{i}}')} for i in range({bounds})]"
 
 
 def calls_in(value: Value) -> Iterator[Call | Name]:

@@ -123,15 +123,18 @@ def test_a_package_for_fifteen_columns_is_short(learners: tuple[str, ...], last:
     assert files["README.md"].count("\n") < 50
 
 
-def test_lists_of_a_wide_table_have_several_items_a_line() -> None:
-    """Also those of columns with another format, which have a name, and of the kinds of features."""
+def test_lists_of_a_wide_table_are_short() -> None:
+    """Several items a line, or numbers; also columns with another format, which have a name, and kinds of features."""
     marked = Reading(form="native", missing=("NA",))
     columns = [ColumnUse(name=f"code {place}", kind="category", categories=("a", "b")) for place in range(60)]
     columns[:20] = [one.model_copy(update={"reading": marked}) for one in columns[:20]]
+    columns[30] = columns[30].model_copy(update={"name": "colour"})
     numbers = [ColumnUse(name=f"number {place}", kind="number", examples=(1.0,)) for place in range(60)]
     files = text_of(blueprint_of("regression", columns=(*numbers, *columns)), "lightgbm", "xgboost")
     features, model = files["guests/features.py"], files["guests/model.py"]
-    assert features.count("\n") < 90 and "read=text_of), CATEGORY_COLUMNS_2)" in features
+    assert features.count("\n") < 80 and "read=text_of), CATEGORY_COLUMNS_2)" in features
+    assert 'NUMBER_COLUMNS = [f"number {i}" for i in range(60)]' in features
+    assert max(map(len, files["README.md"].splitlines())) < 1000 and "-d @row.json" in files["README.md"]
     assert "categorical_column=list(range(60, 120))" in model and '["q"] * 60 + ["c"] * 60' in model
 
 

@@ -73,6 +73,8 @@ def listed(columns: Sequence[ColumnUse], name: str) -> str:
     line = f"{name} = [{', '.join(names)}]"
     if len(line) <= WIDTH:
         return line
+    if short := calls.numbered([one.name for one in columns]):
+        return f"{name} = {short}"
     lines = [""]
     for one in names:
         if len(lines[-1]) + len(one) > WIDTH - len("    , ") and lines[-1]:

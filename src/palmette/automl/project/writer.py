@@ -71,7 +71,7 @@ def write_package(
         "needs_openmp": any(path.startswith(("lightgbm.", "xgboost.")) for path in paths),
         "related": {one.table: (one.file, reader_source(one)) for one in blueprint.format.joins},
         "most_rows": 10_000,
-        "curl": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
+        "example": shlex.quote(json.dumps(examples[0], ensure_ascii=False)),
         **problem.package_facts(),
     }
     totals = [Name(f"{COLUMNS}.without_totals")] if blueprint.format.dialect.totals else []
