@@ -9,18 +9,15 @@ from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame
 from palmette.features.oracle.casts import cast
-from palmette.features.oracle.clock import MICROSECOND, timestamp_of
-from palmette.features.oracle.errors import NotCovered, WouldFail
+from palmette.features.oracle.clock import MICROSECOND
+from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import compile_row
-from palmette.features.oracle.functions.nested import get_json_object
-from palmette.features.oracle.functions.times import DAY_PARTS
-from palmette.features.oracle.patterns import java_regex, parse_clock, parse_day
 from palmette.features.oracle.states import Row, Times, sort_key, state
-from palmette.features.oracle.typed import PartialSchema, TypedExpression, common, constant, order_key, same, unify
+from palmette.features.oracle.typed import PartialSchema, TypedExpression, common, constant, order_key
 from palmette.features.spec import SparkType, Table, fsc_steps
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.fsc_steps import Gap, Previous, Session, pairs
-from palmette.features.spec.literals import literal_type
+from palmette.features.spec.literals import literal_type, sql_literal
 
 
 @dataclass
@@ -78,65 +75,45 @@ class StepState:
             self.drop_unsupported([name], reason)
 
     def replace(self, rule: fsc_steps.Replace) -> None:
-        name, kind = rule.column, self.schema[rule.column]
-        pairs = [
-            (cast(old, c.STRING, kind, self.zone), cast(new, literal(new).kind, kind, self.zone))
-            for old, new in rule.values.items()
-        ]
-        self.column(name, kind, lambda row: next((new for old, new in pairs if same(row[name], old)), row[name]))
+        column, kind = f"`{rule.column}`", self.schema[rule.column]
+        pairs = [[f"CAST({_sql(value)} AS {kind})" for value in pair] for pair in rule.values.items()]
+        self.compute({rule.column: _case([(f"{column} <=> {old}", new) for old, new in pairs], column)})
 
     def convert(self, rule: fsc_steps.Convert) -> None:
-        source, target = self.schema[rule.column], rule.to.parsed
+        source, target, text = self.schema[rule.column], rule.to.parsed, f"`{rule.column}`"
         registered = self.table.column(rule.column)
-        unit = registered.unit if registered is not None and source.is_integer else None
-
-        def convert(value: Any) -> Any:
-            if rule.format is not None and target.name == "date":
-                return parse_day(value, rule.format)
-            if rule.format is not None:
-                return cast(parse_clock(value, rule.format, self.zone), c.TIMESTAMP, target, self.zone)
-            if unit is not None and target.is_temporal:
-                return cast(timestamp_of(value, unit, self.zone), c.TIMESTAMP, target, self.zone)
-            return cast(value, source, target, self.zone)
-
-        def checked(row: Row) -> Any:
-            value = row[rule.column]
-            try:
-                return None if value is None else convert(value)
-            except WouldFail:
-                if rule.invalid == "fail":
-                    raise
-                return None
-
-        self.column(rule.column, target, checked)
+        if rule.format is not None:
+            text = f"to_{'date' if target == c.DATE else 'timestamp'}({text}, {_sql(rule.format)})"
+        elif source.is_integer and target.is_temporal and registered is not None and registered.unit is not None:
+            text = f"timestamp_{_UNITS[registered.unit]}({text})"
+        self.compute({rule.column: f"{'TRY_' * (rule.invalid == 'null')}CAST({text} AS {target})"})
 
     def categorise(self, rule: fsc_steps.Categorise) -> None:
+        cases = [(f"({case.when}\n)", _sql(case.then)) for case in rule.cases]
         if rule.of is not None:
-            self._buckets(rule)
-            return
-        conditions = [compile_row(case.when, self.schema, self.zone).run for case in rule.cases]
-        kind, results = unify([*(literal(case.then) for case in rule.cases), literal(rule.otherwise)], self.zone)
-
-        def value(row: Row) -> Any:
-            hit = next((i for i, condition in enumerate(conditions) if condition(row) is True), -1)
-            return results[hit].run(row)
-
-        self.column(rule.column, kind, value)
-
-    def _buckets(self, rule: fsc_steps.Categorise) -> None:
-        of = compile_row(rule.of or "", self.schema, self.zone)
-
-        def value(row: Row) -> Any:
-            number = of.run(row)
-            if number is None:
-                return None
-            return rule.labels[sum(1 for bound in rule.buckets if order_key(float(number)) >= order_key(float(bound)))]
-
-        self.column(rule.column, c.STRING, value)
+            number, labels = f"CAST(({rule.of}\n) AS double)", [*map(_sql, rule.labels)]
+            bounds = [f"{number} < {_sql(bound)}" for bound in rule.buckets]
+            cases = [*zip(bounds, labels, strict=False), (f"{number} >= {_sql(rule.buckets[-1])}", labels[-1])]
+        self.compute({rule.column: _case(cases, _sql(rule.otherwise))})
 
     def extract(self, rule: fsc_steps.Extract) -> None:
-        kind, extract = _extractor(rule, self.schema[rule.of], self.zone)
-        self.column(rule.column, kind, lambda row: None if row[rule.of] is None else extract(row[rule.of]))
+        of, part_name = f"`{rule.of}`", rule.date_part or ""
+        if rule.split is not None:
+            separator, part = rule.split.by, rule.split.part
+            self.schema.require([rule.of])
+            self.column(rule.column, c.STRING, lambda row: _part(row[rule.of], separator, part))
+            return
+        if rule.regex is not None:
+            pattern = _sql(rule.regex.pattern)
+            text = f"CASE WHEN {of} RLIKE {pattern} THEN regexp_extract({of}, {pattern}, {rule.regex.group}) END"
+        elif rule.json_field is not None:
+            text = f"get_json_object({of}, {_sql(f'$.{rule.json_field}')})"
+        elif part_name == "date":
+            text = f"CAST({of} AS date)"
+        else:
+            part_name = {"day_of_week": "dayofweek_iso", "day_of_year": "dayofyear"}.get(part_name, part_name)
+            text = f"date_part('{part_name}', {of})"
+        self.compute({rule.column: text})
 
     def join(self, rule: fsc_steps.Join) -> None:
         frame, taken = self.frames[rule.table], pairs(rule.columns)
@@ -222,37 +199,25 @@ def literal(value: Any) -> TypedExpression:
     return constant(value, kind or c.NULL)
 
 
-def _extractor(rule: fsc_steps.Extract, source: SparkType, zone: ZoneInfo) -> tuple[SparkType, Callable[[Any], Any]]:
-    if rule.split is not None:
-        separator, part = rule.split.by, rule.split.part
-        return c.STRING, lambda text: _part(text.split(separator), part)
-    if rule.regex is not None:
-        pattern, group = java_regex(rule.regex.pattern), rule.regex.group
-
-        def matched(text: str) -> str | None:
-            match = pattern.search(text)
-            return None if match is None else match[group] or ""
-
-        return c.STRING, matched
-    if rule.json_field is not None:
-        path = "$." + rule.json_field
-        return c.STRING, lambda text: get_json_object(text, path)
-    part_name = rule.date_part or "date"
-    if part_name == "date":
-        return c.DATE, lambda value: cast(value, source, c.DATE, zone)
-    return c.INT, lambda value: _date_part(cast(value, source, c.NTZ, zone), part_name)
+_UNITS = {"s": "seconds", "ms": "millis", "us": "micros"}
 
 
-def _part(parts: list[str], part: int) -> str | None:
+def _case(cases: Iterable[tuple[str, str]], otherwise: str) -> str:
+    """The SQL of the first value whose condition is true."""
+    return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in cases)} ELSE {otherwise} END"
+
+
+def _sql(value: Any) -> str:
+    """A scalar of the specification in SQL."""
+    if value is None:
+        return "NULL"
+    return f"CAST('{value!r}' AS double)" if isinstance(value, float) else sql_literal(value)
+
+
+def _part(text: str | None, separator: str, part: int) -> str | None:
+    parts = [] if text is None else text.split(separator)
     index = part - 1 if part > 0 else len(parts) + part
     return parts[index] if part and 0 <= index < len(parts) else None
-
-
-def _date_part(reading: datetime, part: str) -> int:
-    if part in ("hour", "minute"):
-        return int(getattr(reading, part))
-    names = {"day_of_week": "dayofweek_iso", "day_of_year": "dayofyear"}
-    return DAY_PARTS[names.get(part, part)](reading.date())
 
 
 class _OtherTable:
