@@ -19,7 +19,7 @@ from palmette.features.oracle.compare import ExpectedFrame, skipped_text
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.expression import columns_of, compile_group, compile_row
 from palmette.features.oracle.states import Row, Times, sort_key, state
-from palmette.features.oracle.steps import StepState, literal
+from palmette.features.oracle.steps import StepState
 from palmette.features.oracle.summaries import NUDGES, nudged
 from palmette.features.oracle.typed import PartialSchema
 from palmette.features.oracle.vocabulary import AggregatedRows, compile_aggregate
@@ -196,7 +196,7 @@ class Reference:
     def compiled(self, feature: ViewFeature) -> Callable[[Row, datetime | None], Any]:
         """A function of the row so far and the cut-off that computes, casts and defaults the feature."""
         kind, compute = self.computation(feature)
-        default = default_of(feature, self.zone)
+        default = stored(feature.default, feature.dtype)
 
         def value(row: Row, cutoff: datetime | None) -> Any:
             found = cast(compute(row, cutoff), kind, feature.dtype, self.zone)
@@ -323,14 +323,3 @@ def longest(view: View, source: ViewSource) -> Window | None:
     if not windows or not source.is_event:
         return None
     return Window.ALL if Window.ALL in windows else max(windows, key=lambda window: window.timedelta)
-
-
-def default_of(feature: ViewFeature, zone: ZoneInfo) -> Any:
-    """The default, converted to the feature's type."""
-    value, kind = feature.default, feature.dtype
-    if isinstance(value, tuple):
-        assert kind.element is not None
-        return [cast(item, c.DOUBLE, kind.element, zone) for item in value]
-    if isinstance(value, bool | int | float | str):
-        return cast(value, literal(value).kind, kind, zone)
-    return value

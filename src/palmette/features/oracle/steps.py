@@ -13,11 +13,11 @@ from palmette.features.oracle.clock import MICROSECOND
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import compile_row
 from palmette.features.oracle.states import Row, Times, sort_key, state
-from palmette.features.oracle.typed import PartialSchema, TypedExpression, common, constant, order_key
+from palmette.features.oracle.typed import PartialSchema, TypedExpression, common, order_key
 from palmette.features.spec import SparkType, Table, fsc_steps
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.fsc_steps import Gap, Previous, Session, pairs
-from palmette.features.spec.literals import literal_type, sql_literal
+from palmette.features.spec.literals import sql_literal
 
 
 @dataclass
@@ -191,12 +191,6 @@ class StepState:
             return found
 
         self._look_back(rule, c.BIGINT, numbers)
-
-
-def literal(value: Any) -> TypedExpression:
-    """Converts a scalar of the specification to a typed constant."""
-    kind = None if value is None else literal_type([value])
-    return constant(value, kind or c.NULL)
 
 
 _UNITS = {"s": "seconds", "ms": "millis", "us": "micros"}

@@ -13,14 +13,23 @@ from palmette.features.oracle.clock import MICROSECOND
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import compile_group, compile_row
 from palmette.features.oracle.states import Row
-from palmette.features.oracle.summaries import deviation, distinct, in_order, mean, nth, percentile, ranked, total
-from palmette.features.oracle.typed import PartialSchema, TypedExpression, order_key, to
+from palmette.features.oracle.summaries import distinct, in_order, ranked
+from palmette.features.oracle.typed import PartialSchema, TypedExpression, to
 from palmette.features.spec import Aggregate, SparkType
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import result_type
 
 DAY = 86_400_000_000
-_OF_NUMBERS = ("sum", "avg", "stddev")
+_SQL = {
+    "count": "count({of})",
+    "count_distinct": "count(DISTINCT {of})",
+    "approx_count_distinct": "count(DISTINCT {of})",
+    "exists": "count({of}) > 0",
+    **{name: f"{name}({{of}})" for name in ("sum", "avg", "min", "max", "stddev")},
+    "share": "avg(CAST(CAST(({of}) AS boolean) AS double))",
+    "percentile": "percentile{approximate}({of}, {p})",
+}
+"""Functions that are SQL aggregates."""
 
 
 @dataclass(frozen=True)
@@ -47,20 +56,18 @@ class CompiledAggregate:
             return [(row, True) for row in group.rows]
         return [(row, value) for row in group.rows if (value := self.of.run(row)) is not None]
 
-    def values(self, group: AggregatedRows) -> list[Any]:
-        return [value for _, value in self.pairs(group)]
-
 
 def compile_aggregate(
     aggregate: Aggregate, schema: PartialSchema, zone: ZoneInfo
 ) -> tuple[SparkType, Callable[[AggregatedRows], Any]]:
     """The result type of an aggregation, and a function that computes it."""
+    if aggregate.function in _SQL:
+        approximate = "_approx" * aggregate.approximate
+        sql = _SQL[aggregate.function].format(of=f"{aggregate.of or '*'}\n", p=aggregate.p, approximate=approximate)
+        compiled = compile_group(sql, schema, zone)
+        return compiled.kind, lambda group: compiled.run(group.rows)
     of = compile_row(aggregate.of, schema, zone) if aggregate.of is not None else None
     weight = compile_row(aggregate.weight, schema, zone) if aggregate.weight is not None else None
-    if aggregate.function == "share" and of is not None:
-        of = to(of, c.BOOLEAN, zone)
-    if aggregate.function in _OF_NUMBERS and of is not None and not of.kind.is_numeric:
-        raise NotCovered(f"{aggregate.function} of {of.kind}")
     schema.require(entry.split()[0] for entry in aggregate.order or ())
     rank = compile_group(aggregate.rank_by, schema, zone).run if aggregate.rank_by is not None else len
     terms = CompiledAggregate(aggregate, of, to(weight, c.DOUBLE, zone) if weight is not None else None, rank)
@@ -82,13 +89,6 @@ def _ordered(terms: CompiledAggregate, group: AggregatedRows) -> list[Any]:
 def _latest_first(terms: CompiledAggregate, group: AggregatedRows) -> list[Any]:
     values = _ordered(terms, group)
     return (distinct(values) if terms.aggregate.distinct else values)[::-1]
-
-
-def _percentile(terms: CompiledAggregate, group: AggregatedRows) -> Any:
-    values, p = terms.values(group), terms.aggregate.p
-    if p is None:
-        raise NotCovered("percentile without p")
-    return nth(values, p) if terms.aggregate.approximate else percentile(values, p)
 
 
 def _days_since_last(terms: CompiledAggregate, group: AggregatedRows) -> float | None:
@@ -130,17 +130,6 @@ def _vector(
 
 
 _FUNCTIONS: dict[str, Callable[[CompiledAggregate, AggregatedRows], Any]] = {
-    "count": lambda terms, group: len(terms.pairs(group)),
-    "count_distinct": lambda terms, group: len(distinct(terms.values(group))),
-    "approx_count_distinct": lambda terms, group: len(distinct(terms.values(group))),
-    "exists": lambda terms, group: bool(terms.pairs(group)),
-    "sum": lambda terms, group: total(terms.values(group), terms.of.kind if terms.of else c.NULL),
-    "avg": lambda terms, group: mean(terms.values(group), terms.of.kind if terms.of else c.NULL),
-    "min": lambda terms, group: min(terms.values(group), key=order_key, default=None),
-    "max": lambda terms, group: max(terms.values(group), key=order_key, default=None),
-    "stddev": lambda terms, group: deviation(terms.values(group)),
-    "share": lambda terms, group: sum(values) / len(values) if (values := terms.values(group)) else None,
-    "percentile": _percentile,
     "first": lambda terms, group: next(iter(_ordered(terms, group)), None),
     "last": lambda terms, group: next(reversed(_ordered(terms, group)), None),
     "last_k": lambda terms, group: _latest_first(terms, group)[: terms.aggregate.k or 1] or None,

@@ -22,6 +22,7 @@ from palmette.features.frame import Frame
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import Reference, ReferenceCache
 from palmette.features.spec import AS_OF, Table, View, ViewFeature, ViewSource, fsc, fsc_steps
+from palmette.features.spec.literals import to_python
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,7 @@ def _changed(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeatur
     if feature.default is not None:
         yield "the default is missing", replace(feature, default=None)
     elif feature.dtype.is_numeric:
-        yield "null became 0", replace(feature, default=0)
+        yield "null became 0", replace(feature, default=to_python(0, feature.dtype))
 
 
 def _sources(view: View) -> Iterator[DeviatingView]:
