@@ -112,9 +112,7 @@ def _convert(pipeline: Pipeline, rule: fsc_steps.Convert) -> None:
     kind, target = pipeline.schema[rule.column], rule.to.parsed
     lenient = rule.invalid == "null"
     registered = pipeline.table.column(rule.column)
-    if rule.format is not None and kind.is_temporal:
-        text = call("F.date_format", quoted(rule.column), quoted(rule.format)).text
-    elif rule.format is not None:
+    if rule.format is not None:
         text = _parsed(rule.column, target, rule.format, lenient)
     elif kind.is_integer and target.is_temporal and registered is not None and registered.unit:
         moment = timestamp(rule.column, pipeline.schema, pipeline.table, pipeline.scope.view.zone)
@@ -145,11 +143,10 @@ def _categorise(pipeline: Pipeline, rule: fsc_steps.Categorise) -> None:
         text += "" if rule.otherwise is None else f".otherwise({literal(rule.otherwise).text})"
     else:
         value = pipeline.sql(rule.of).as_column.within(SUM)
-        labels = rule.labels or tuple(str(index) for index in range(len(rule.buckets) + 1))
         bounds = [str(int(bound)) if bound == int(bound) else repr(bound) for bound in rule.buckets]
-        for bound, label in zip(bounds, labels, strict=False):
+        for bound, label in zip(bounds, rule.labels, strict=False):
             text += f".when({value} < {bound}, {quoted(label)})"
-        text += f".when({value} >= {bounds[-1]}, {quoted(labels[len(bounds)])})"
+        text += f".when({value} >= {bounds[-1]}, {quoted(rule.labels[-1])})"
     pipeline.set_columns({rule.column: text})
 
 
