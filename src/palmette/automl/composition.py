@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from palmette.automl.calls import Call, Name, Value, function_step, pipeline, source, with_arguments
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.encoders.shared import FromFolder, scaled
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
@@ -105,8 +105,8 @@ def available_learners(
 
 def _tracks_of(learner: Learner, facts: DataFacts) -> set[Track]:
     """Returns a learner's track, and `pretrained` if it can use vectors from pretrained weights."""
-    on_vectors = any(encoder.weights for encoder, _ in encoder_starts(learner.name, facts))
-    return {learner.track, "pretrained"} if on_vectors else {learner.track}
+    others = [encoder_named(name) for start in encoder_starts(learner.name, facts) for name in start.encoders.values()]
+    return {learner.track, "pretrained"} if any(one.weights for one in others) else {learner.track}
 
 
 def usable_learners(blueprint: Blueprint, track: Track) -> tuple[str, ...]:
@@ -156,11 +156,16 @@ def encoder_for(candidate: Candidate, kind: Kind, facts: DataFacts) -> Encoder |
     return usual_encoder(kind, learner_named(candidate.learner).layout, facts.kinds)
 
 
-def encoder_starts(learner: str, facts: DataFacts) -> tuple[tuple[Encoder, EncoderStart], ...]:
+def encoder_starts(learner: str, facts: DataFacts) -> list[DefaultConfig]:
     """Returns a learner's starting points with encoders other than the defaults."""
     layout = learner_named(learner).layout
     usable = [one for one in encoders() if one.kind in facts.kinds and layout in one.layouts and not one.unavailable()]
-    return tuple((one, start) for one in usable for start in one.starts(facts) if start.learner == learner)
+    return [
+        start._replace(name=f"{learner}-{one.name.removeprefix(one.kind + '_')}", encoders={one.kind: one.name})
+        for one in usable
+        for start in one.starts(facts)
+        if start.name == learner
+    ]
 
 
 def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from palmette.automl.calls import Call
-from palmette.automl.candidates import ColumnUse, SeriesUse
+from palmette.automl.candidates import ColumnUse, SeriesUse, Setting
 from palmette.automl.kinds import Kind
 from palmette.automl.weights import located, weights_named
 
@@ -75,13 +75,15 @@ class DataFacts:
         return 0.0 if self.is_alone(kind) else BESIDE_OTHERS
 
 
-class EncoderStart(NamedTuple):
-    """A starting point for a learner with an encoder that is not the usual one."""
+class DefaultConfig(NamedTuple):
+    """A starting point of a learner's portfolio."""
 
-    learner: str
-    rank: float  # as in `DefaultConfig`
+    name: str  # starts with the learner's name
+    settings: Mapping[str, Setting]
     reason: str
-    settings: Mapping[str, str | bool | int | float | None] = {}
+    rank: float = 50.0
+    """Order of the starting points of all learners: the strongest first, then those least similar to earlier ones."""
+    encoders: Mapping[Kind, str] = {}
 
 
 class Encoder:
@@ -112,8 +114,8 @@ class Encoder:
         """Names of the pretrained weights that it uses here."""
         return self.trained
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
-        """Learners to try with it."""
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        """Starting points with it, named like their learners."""
         return ()
 
     def unavailable(self) -> str:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from palmette.automl.calls import Call, Name, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import LAYOUTS, DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.encoder import LAYOUTS, DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.kinds import Kind
 from palmette.automl.weights import FOLDER, Weights, network_folder
 
@@ -63,7 +63,7 @@ class Scored(Encoder):
     usual_beside = True
     layouts = LAYOUTS
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         return ()
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
@@ -83,17 +83,17 @@ BYTES = 4  # bytes per parameter
 
 def starts_on_vectors(
     facts: DataFacts, kind: Kind, rank: float, reason: str, penalties: tuple[float, float]
-) -> tuple[EncoderStart, ...]:
+) -> tuple[DefaultConfig, ...]:
     """Returns learners to try on vectors of a frozen network.
 
     `rank` is that of the first one, if there are no other columns; `penalties` are `C` and `alpha` of a linear model.
     """
     first = rank + facts.later(kind)
     return (
-        EncoderStart("linear", first, reason, {"C": penalties[0]} if facts.classes else {"alpha": penalties[1]}),
-        EncoderStart("svc", first + 0.1, reason),
-        EncoderStart("knn", 7.0, reason),
-        EncoderStart("lightgbm", 8.0, reason),
+        DefaultConfig("linear", {"C": penalties[0]} if facts.classes else {"alpha": penalties[1]}, reason, first),
+        DefaultConfig("svc", {}, reason, first + 0.1),
+        DefaultConfig("knn", {}, reason, 7.0),
+        DefaultConfig("lightgbm", {}, reason, 8.0),
     )
 
 
@@ -120,7 +120,7 @@ class FromFolder(Encoder):
             return f"{self.name} needs a folder with a network for columns of kind {self.kind} in ${FOLDER}."
         return super().unavailable()
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         reason = f"on vectors of the network {self.network.folder}" if self.network else ""
         return starts_on_vectors(facts, self.kind, self.rank, reason, (0.03, 100.0))
 

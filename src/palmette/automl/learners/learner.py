@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from palmette.automl.calls import Call
-from palmette.automl.candidates import Cost, Setting, Strategy
-from palmette.automl.encoders.encoder import DataFacts, Layout, missing_requirement
+from palmette.automl.candidates import Cost, Setting
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout, missing_requirement
 from palmette.automl.kinds import Kind, Track
 
 if TYPE_CHECKING:
@@ -78,18 +78,6 @@ ABSOLUTE = frozenset({"mae", "medae", "mape", "smape"})
 LABELS = "palmette.automl.learners.wrappers.LabelEncodedClassifier"
 """Wrapper of classifiers that only take class numbers."""
 TYPICAL = DataFacts(rows=5_000, columns=15, problem="", outputs=1, classes=0, metric="", folds=5)
-
-
-class DefaultConfig(NamedTuple):
-    """A starting point of a learner's portfolio."""
-
-    name: str  # starts with the learner's name
-    settings: Settings
-    reason: str
-    rank: float = 50.0
-    """Order of the starting points of all learners: the strongest first, then those least similar to earlier ones."""
-    strategy: Strategy = Strategy()
-    encoders: Mapping[Kind, str] = {}
 
 
 class Measured(NamedTuple):

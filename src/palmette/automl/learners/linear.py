@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from palmette.automl.calls import Call, pipeline
-from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
+from palmette.automl.learners.learner import Learner, Measured, Range, Settings, TrainingSetup
 
 CURVES = 3_000_000  # work above which splines of numbers take too long
 OF_CLASSES = "inverse strength of the L2 penalty"

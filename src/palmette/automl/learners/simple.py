@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from palmette.automl.calls import Call
-from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
 from palmette.automl.learners.learner import (
     ABSOLUTE,
     SUPERVISED,
-    DefaultConfig,
     FoldData,
     Learner,
     Measured,

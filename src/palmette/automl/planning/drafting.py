@@ -11,7 +11,6 @@ from palmette.automl.artefacts import Knowledge, MeasuredCandidate, MeasuredRoun
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy, substance
 from palmette.automl.composition import candidate_track, encoder_starts, facts_of, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import DefaultConfig
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import data_plan
 from palmette.automl.planning.constraints import (
@@ -151,17 +150,15 @@ class PlanContext:
 
     def _ranked(self, usual: Strategy) -> Iterator[tuple[tuple[bool, float], Candidate]]:
         for name in self.constraints.allowed:
-            found = list(learner_named(name).portfolio(self.facts))
-            for encoder, start in encoder_starts(name, self.facts):
-                full, encoders = f"{name}-{encoder.name.removeprefix(encoder.kind + '_')}", {encoder.kind: encoder.name}
-                found.append(DefaultConfig(full, start.settings, start.reason, start.rank, encoders=encoders))
-            for number, config in enumerate(found):
+            for number, config in enumerate(
+                (*learner_named(name).portfolio(self.facts), *encoder_starts(name, self.facts))
+            ):
                 made = Candidate(
                     name=config.name,
                     learner=name,
                     encoders=dict(config.encoders),
                     settings=dict(config.settings),
-                    strategy=usual if config.strategy == Strategy() else config.strategy,
+                    strategy=usual,
                     tuned=number == 0,
                     reason=config.reason,
                 )

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.encoders.shared import FromFolder, Scored, standard
 
 FEATURES = "palmette.automl.encoders.audio.sounds"
@@ -40,10 +40,10 @@ class Kernels(_Sounds):
     features, cell = 1000, 0.005
     call = Call(f"{FEATURES}.RandomKernels")
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         kernels = "on answers of random kernels to the spectrogram"
         strength = {"C": 0.01} if facts.classes else {"alpha": 1000.0}
-        return (EncoderStart("linear", 0.2, kernels, strength), EncoderStart("svc", 0.6, kernels))
+        return (DefaultConfig("linear", strength, kernels, 0.2), DefaultConfig("svc", {}, kernels, 0.6))
 
 
 class Spectrogram(_Sounds):
@@ -53,8 +53,8 @@ class Spectrogram(_Sounds):
     features, cell = 1024, 0.002
     call = Call(f"{FEATURES}.SmallSpectrogram")
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
-        return (EncoderStart("svc", 0.4, "on the whole spectrogram"),)
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        return (DefaultConfig("svc", {}, "on the whole spectrogram", 0.4),)
 
 
 class AudioFolder(FromFolder):

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.encoders.shared import FromFolder, Scored, each_column, standard, starts_on_vectors
 
 FEATURES = "palmette.automl.encoders.image.pictures"
@@ -53,7 +53,7 @@ class Pretrained(_Pictures):
     description = "What EfficientNet-Lite0, trained on photographs, sees in a picture: strong on photographs."
     features, cell = 1280, 0.03
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         reason = "on what a network that knows photographs sees"
         return starts_on_vectors(facts, self.kind, 0.1, reason, (0.01, 1000.0))
 

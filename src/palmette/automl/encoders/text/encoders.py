@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, Encoder, EncoderStart, Layout, Transformer
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.encoders.shared import FromFolder, scaled, score_step, standard
 
 DIRECTIONS = 30
@@ -68,11 +68,11 @@ class Characters(Tfidf):
     characters = True
     cell = 4e-5
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         reason = "on words and their parts"
         later = facts.later("text")
         ranks = {"nb_svm": 1.3, "ridge_classifier": 1.7, "linear_svc": 2.7} if facts.classes else {"linear": 1.7}
-        return tuple(EncoderStart(learner, rank + later, reason) for learner, rank in ranks.items())
+        return tuple(DefaultConfig(learner, {}, reason, rank + later) for learner, rank in ranks.items())
 
 
 class Contrast(_Texts):
@@ -82,9 +82,9 @@ class Contrast(_Texts):
     cell = 1e-5
     description = "How much two text columns overlap, and the TF-IDF of words that only one of them has."
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         reason = "on what one text has and the other has not"
-        starts = (EncoderStart("linear", 0.0, reason), EncoderStart("linear_svc", 0.3, reason))
+        starts = (DefaultConfig("linear", {}, reason, 0.0), DefaultConfig("linear_svc", {}, reason, 0.3))
         return starts if facts.is_alone("text") and facts.pairs else ()
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
@@ -110,14 +110,14 @@ class _Vectors(_Texts):
     def vectors(self) -> Call:
         return Call(self.path, {"paired": MOST_PAIRED})
 
-    def starts(self, facts: DataFacts) -> tuple[EncoderStart, ...]:
+    def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         pairs = facts.is_alone("text") and facts.pairs  # single words cannot compare texts
         first = self.rank + facts.later("text") - (PAIRS_FIRST if pairs else 0.0)
         reason = "on vectors of a model that has read many other texts"
         return (
-            EncoderStart("linear", first, reason, {"C": PENALTY} if facts.classes else {"alpha": 100.0}),
-            EncoderStart("lightgbm", first + (0.3 if pairs else 6.0), reason),
-            EncoderStart("svc", first + 3.0, reason),
+            DefaultConfig("linear", {"C": PENALTY} if facts.classes else {"alpha": 100.0}, reason, first),
+            DefaultConfig("lightgbm", {}, reason, first + (0.3 if pairs else 6.0)),
+            DefaultConfig("svc", {}, reason, first + 3.0),
         )
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:

@@ -6,17 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from palmette.automl.calls import Call, function_step, pipeline
-from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import (
-    LABELS,
-    DefaultConfig,
-    FoldData,
-    Learner,
-    Measured,
-    Range,
-    Settings,
-    TrainingSetup,
-)
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
+from palmette.automl.learners.learner import LABELS, FoldData, Learner, Measured, Range, Settings, TrainingSetup
 
 MOST_ROUNDS = 4000
 LEAST_GAIN = 1e-4  # least gain of log loss in `patience` rounds: on classes that are easy to separate, it falls forever

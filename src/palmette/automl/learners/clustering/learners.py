@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Setting
-from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
+from palmette.automl.learners.learner import Learner, Measured, Range, Settings, TrainingSetup
 
 SCALES = {"standard": "", "even": "number_squashed", "normal": "number_normal"}
 """Encoders of numbers, by the word in the candidate's name; empty for the usual one."""

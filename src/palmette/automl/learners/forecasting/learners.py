@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import SeriesUse
-from palmette.automl.encoders.encoder import DataFacts
-from palmette.automl.learners.learner import ABSOLUTE, DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
+from palmette.automl.learners.learner import ABSOLUTE, Learner, Measured, Range, Settings, TrainingSetup
 from palmette.automl.weights import FOLDER, network_folder
 
 HERE = "palmette.automl.learners.forecasting"

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from palmette.automl.calls import Call
-from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import DefaultConfig, Learner, Measured, Range, Settings, TrainingSetup
+from palmette.automl.learners.learner import Learner, Measured, Range, Settings, TrainingSetup
 from palmette.automl.learners.neural.learners import NetworkLearner
 
 PROPAGATION = "palmette.automl.learners.graph.nodes"

@@ -12,20 +12,12 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call, with_arguments
 from palmette.automl.candidates import Cost
 from palmette.automl.encoders.audio.encoders import AudioFolder
-from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
 from palmette.automl.encoders.image.encoders import ImageFolder
 from palmette.automl.encoders.shared import FromFolder
 from palmette.automl.encoders.text.encoders import TextFolder
 from palmette.automl.kinds import Kind
-from palmette.automl.learners.learner import (
-    DefaultConfig,
-    FoldData,
-    Learner,
-    Measured,
-    Range,
-    Settings,
-    TrainingSetup,
-)
+from palmette.automl.learners.learner import FoldData, Learner, Measured, Range, Settings, TrainingSetup
 
 HERE = "palmette.automl.learners.neural"
 MOST_EPOCHS, PATIENCE = 200, 8
