@@ -112,6 +112,25 @@ class FileKind:
         return next((one for one in self.requires if importlib.util.find_spec(one) is None), "")
 
 
+class TextFiles(FileKind):
+    """Files of text. They are read at once: the cells of a column of kind `text` hold their contents."""
+
+    name = "text"
+    suffixes = (".txt", ".text", ".md")
+    requires = ()
+
+    def knows(self, head: bytes) -> bool:
+        return False
+
+    def fingerprint(self, content: bytes) -> int:
+        if not content.strip(BLANK):
+            raise ValueError("it has no text")
+        return 0
+
+
+TEXT_FILES = TextFiles()
+
+
 @cache
 def file_kinds() -> Mapping[str, FileKind]:
     """Returns all registered kinds of files, by name."""
@@ -120,8 +139,8 @@ def file_kinds() -> Mapping[str, FileKind]:
 
 @cache
 def file_suffixes() -> tuple[str, ...]:
-    """Returns the usual suffixes of all kinds of files."""
-    return tuple(suffix for kind in file_kinds().values() for suffix in kind.suffixes)
+    """Returns the usual suffixes of files that cells of a table may name."""
+    return tuple(suffix for kind in (*file_kinds().values(), TEXT_FILES) for suffix in kind.suffixes)
 
 
 def file_kind(kind: str) -> FileKind | None:
@@ -141,6 +160,7 @@ ID_NAME = re.compile(
     r"^(id|uuid|guid|index|key|instant)[_\W]|^[a-z]+id$|^(unnamed.*|column_1|)$",
     re.IGNORECASE,
 )
+BLANK = b"\0 \t\r\n\xef\xbb\xbf\xfe"  # bytes of an empty text, with marks of byte order
 HEAD = 16  # bytes at the start of a file by which its kind is recognised
 MOST_BYTES = 200_000_000  # of one file
 FEWEST, SAMPLE = 10, 2000  # fewest rows for an identifier; rows that are inspected
@@ -204,7 +224,7 @@ def kind_of_file(path: Path) -> FileKind | None:
             head = file.read(HEAD)
     except OSError:
         return None
-    kinds = file_kinds().values()
+    kinds = (*file_kinds().values(), TEXT_FILES)
     named = (one for one in kinds if path.suffix.lower() in one.suffixes)
     return next((one for one in kinds if one.knows(head)), None) or next(named, None)
 
@@ -215,18 +235,18 @@ def require_installed(kind: FileKind) -> None:
         raise error_of(MachineError, "missing-library/kind", kind=kind)
 
 
-def inspected(path: Path, kind: str) -> Inspected:
+def inspected(path: Path, kind: FileKind) -> Inspected:
     """Whether a file can be read, once for each state of it."""
     found = path.stat()
     return _inspected(path, kind, found.st_size, found.st_mtime_ns)
 
 
 @lru_cache(maxsize=200_000)
-def _inspected(path: Path, kind: str, size: int, _: int) -> Inspected:
+def _inspected(path: Path, kind: FileKind, size: int, _: int) -> Inspected:
     if not 0 < size <= MOST_BYTES:
         return Inspected("", f"it has more than {MOST_BYTES} bytes" if size else "it is empty", 0)
     try:
-        return Inspected(file_digest(path), "", file_kinds()[kind].fingerprint(path.read_bytes()))
+        return Inspected(file_digest(path), "", kind.fingerprint(path.read_bytes()))
     except ValueError as error:
         return Inspected("", " ".join(str(error).split())[:120] or "it is damaged", 0)
 
@@ -236,7 +256,7 @@ def files_digest(table: pd.DataFrame, kinds: Mapping[str, str]) -> str:
     found = hashlib.sha256()
     for name, kind in sorted(kinds.items()):
         for cell in sorted(table[name].dropna().unique()):
-            known = inspected(Path(cell), kind).sha256 if Path(cell).is_file() else "gone"
+            known = inspected(Path(cell), file_kinds()[kind]).sha256 if Path(cell).is_file() else "gone"
             found.update(f"{cell}\0{known}\n".encode())
     return found.hexdigest()
 

@@ -73,7 +73,9 @@ def files(kind: str, first: Callable[[], bytes], second: Callable[[], bytes]) ->
     row = {"file": base64.b64encode(second()).decode(), "age": "2"}
     media = ("image/png", "audio/wav")
     upload = ("file", *(media if kind == "image" else media[::-1]))
-    return Case(blueprint, "svc", labelled("file", first, second), row, {"file": "bm90aGluZw==", "age": "old"}, upload)
+    rows = labelled("file", first, second)
+    one_without = lambda: rows().assign(file=lambda made: [None, *made["file"][1:]])  # noqa: E731 - as `labelled`
+    return Case(blueprint, "svc", one_without, row, {"file": "bm90aGluZw==", "age": "old"}, upload)
 
 
 def days() -> pd.DataFrame:
@@ -177,6 +179,8 @@ def test_uploads_are_read_by_their_media_type(case: Case, client: TestClient) ->
     for known in (media, "application/octet-stream"):
         assert sent(content, known).json()["prediction"] == client.post("/predict", json=case.row).json()["prediction"]
     assert sent(content, other).status_code == 415
+    without = client.post("/predict", json=case.row | {name: None}).json()
+    assert client.post("/predict/file", data=row).json() == sent(b"", media).json() == without
     assert wrong_fields(sent(b"nothing", media, {"age": "old"})) == {name, "age"}
     for path in (str(Path(__file__)), "/etc/hostname"):
         assert wrong_fields(client.post("/predict", json=case.row | {name: path})) == {name}

@@ -21,6 +21,7 @@ from palmette.automl.kinds import (  # noqa: E402 - as above
     with_contents,
 )
 from palmette.automl.samples import Loaded  # noqa: E402 - as above
+from palmette.automl.samples.files import with_texts  # noqa: E402 - as above
 from palmette.automl.samples.load import load, reload  # noqa: E402 - as above
 from palmette.errors import InputError, UserError  # noqa: E402 - as above
 
@@ -114,10 +115,13 @@ def test_a_table_names_files_beside_it(tmp_path: Path) -> None:
     rows.to_csv(tmp_path / "set" / "labels.csv", index=False)
     for place in (tmp_path / "set", tmp_path / "set" / "labels.csv"):
         loaded = load([place])
-        assert len(loaded.table) == 5 and loaded.samples.columns[0].kind == "image"
+        assert len(loaded.table) == 7 and loaded.samples.columns[0].kind == "image"
         assert Path(loaded.table["picture"][0]).is_file() and reported(loaded)["missing-files"] == 1
-        assert reported(loaded)["no-file"] == 2
+        assert reported(loaded)["rows-without-file"] == 2
     assert reported(load([tmp_path / "set"]))["unlabelled-files"] == 1
+    rows[["picture", "speed"]].to_csv(tmp_path / "set" / "labels.csv", index=False)
+    loaded = load([tmp_path / "set"])
+    assert len(loaded.table) == 5 and reported(loaded)["no-file"] == 2
 
 
 def test_a_zip_file_is_read_as_the_folder_in_it(tmp_path: Path) -> None:
@@ -284,3 +288,44 @@ def test_arrays_that_make_no_file(tmp_path: Path, asked: str, code: str) -> None
     with pytest.raises(UserError) as caught:
         load([path], arrays=[asked])
     assert caught.value.code == code
+
+
+def texts(root: Path, parts: tuple[str, ...] = ("",)) -> Path:
+    for part in parts:
+        for label in ("good", "bad"):
+            for place in range(4):
+                suffix = ".md" if place % 2 else ".txt"
+                write(root / part / label / f"{place}{suffix}", f"{part} {place}, {label}\nand café".encode("cp1252"))
+    return root
+
+
+def test_texts_in_a_folder_for_each_class(tmp_path: Path) -> None:
+    root = texts(tmp_path / "reviews", ("train", "test"))
+    write(root / "train" / "bad" / "empty.txt", b" \n")
+    loaded = load([root])
+    assert {one.name: one.kind for one in loaded.samples.columns} == {"text": "text", "label": "category"}
+    assert loaded.samples.targets == ("label",) and (loaded.samples.rows, loaded.samples.test_rows) == (16, 8)
+    assert loaded.table["text"][0] == "train 0, bad\nand café"
+    assert reported(loaded) == {"unreadable-files": 1}
+    write(root / "test" / "bad" / "0.txt", b"other words")
+    with pytest.raises(UserError, match="changed"):
+        reload(loaded.samples)
+
+
+def test_a_table_names_texts_beside_it(tmp_path: Path) -> None:
+    root = texts(tmp_path / "reviews")
+    names = [str(path.relative_to(root)) for path in sorted(root.rglob("*.txt"))]
+    frame = pd.DataFrame({"review": [*names, "lost.txt"], "stars": range(len(names) + 1)})
+    frame.to_csv(root / "stars.csv", index=False)
+    for place in (root, root / "stars.csv"):
+        loaded = load([place])
+        assert loaded.samples.columns[0].kind == "text" and loaded.table["review"][0].endswith("café")
+        assert reported(loaded)["missing-files"] == 1
+    assert with_texts(frame, root)["review"][0] == loaded.table["review"][0]
+
+
+def test_tables_of_text_in_folders_stay_tables(tmp_path: Path) -> None:
+    for year in ("2023", "2024"):
+        for month in ("jan", "feb"):
+            write(tmp_path / "sales" / year / f"{month}.txt", f"shop;sold\n{year}a;1\n{month};2\n".encode())
+    assert set(load([tmp_path / "sales"]).table) == {"shop", "sold"}

@@ -80,7 +80,7 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
         UserError: It has no rows, or lacks a column, or has a value that the package cannot read.
         MachineError: The package fails for another reason.
     """
-    frame = _with_files(rows, table, tell, file_columns(folder))
+    frame = _with_files(rows, table, tell, folder)
     if frame.empty:
         raise error_of(UserError, "no-rows/predicted", rows=str(rows))
     with temporary_folder() as place:
@@ -102,15 +102,21 @@ def file_columns(folder: Path) -> list[str]:
     return [name for name, value in example_row(folder).items() if str(value).startswith("data:")]
 
 
-def _with_files(rows: Path, table: str, tell: Callable[[str], object], names: list[str]) -> pd.DataFrame:
+def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: Path) -> pd.DataFrame:
     """Rows with the contents of their files: of a table, of a folder of files, or of one file."""
     import pandas as pd
 
-    from palmette.automl.kinds import kind_of_file, with_contents
-    from palmette.automl.samples.files import file_set
+    from palmette.automl.kinds import TEXT_FILES, kind_of_file, with_contents
+    from palmette.automl.samples import Repairs
+    from palmette.automl.samples.files import file_set, readable, with_texts
+    from palmette.automl.samples.opening import files_below
 
+    names = file_columns(folder)
+    if rows.is_dir() and [*example_row(folder)] == [TEXT_FILES.name]:
+        texts = {str(one): one for one in files_below(rows) if kind_of_file(one) is TEXT_FILES}
+        return pd.DataFrame({TEXT_FILES.name: readable(texts, TEXT_FILES, TEXT_FILES.name, Repairs()).values()})
     if not names:
-        return rows_of_file(rows, table, tell)
+        return with_texts(rows_of_file(rows, table, tell), rows.parent)
     found = file_set(rows) if rows.is_dir() else None
     files = found.files if found else (rows,) if rows.is_file() and kind_of_file(rows) else ()
     if files and len(names) == 1:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.kinds import file_kind, inspected, is_id_name
+from palmette.automl.kinds import FileKind, file_kind, inspected, is_id_name
 from palmette.automl.profile import Leak
 from palmette.automl.profile.association import LeakContext, as_numbers
 from palmette.automl.splitting.parts import ALIKE, is_entity_name, target_likeness
@@ -227,7 +227,7 @@ def nearly_equal_files(context: LeakContext) -> Iterator[Leak]:
         if kind is None:
             continue
         parts = (context.split.train, context.split.holdout)
-        learnt, held = (_fingerprints(context.table[name].iloc[rows], kind.name) for rows in parts)
+        learnt, held = (_fingerprints(context.table[name].iloc[rows], kind) for rows in parts)
         some = (held[at : at + AT_ONCE] for at in range(0, len(held), AT_ONCE)) if len(learnt) else ()
         least = ((BITS - (one @ learnt.T).max(axis=1)) / 2 for one in some)  # bits in which the nearest differs
         if count := sum(int((bits <= NEAR).sum()) for bits in least):
@@ -236,7 +236,7 @@ def nearly_equal_files(context: LeakContext) -> Iterator[Leak]:
             yield _leak("nearly-equal-files", name, replaced={"severity": _severity(share)}, **found)
 
 
-def _fingerprints(cells: pd.Series, kind: str) -> np.ndarray:
+def _fingerprints(cells: pd.Series, kind: FileKind) -> np.ndarray:
     """(n, 64) of 1 and -1, of cells that have a fingerprint."""
     found = [inspected(Path(cell), kind).fingerprint for cell in cells.dropna()]
     numbers = np.array([one for one in found if one], dtype=np.uint64)

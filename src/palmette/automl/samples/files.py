@@ -1,6 +1,7 @@
 """Cells that are files: of folders and archives, of columns of paths, and of columns of numbers that become files.
 
-In a table of samples the cell of such a column is the path of a file, the same for files of the same content.
+In a table of samples the cell of such a column is the path of a file, the same for files of the same content; the
+content itself for files of text.
 """
 
 import hashlib
@@ -21,9 +22,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.kinds import FileKind, file_kinds, file_suffixes, inspected, kind_of_file, require_installed
+from palmette.automl.kinds import (
+    TEXT_FILES,
+    FileKind,
+    file_kinds,
+    file_suffixes,
+    inspected,
+    kind_of_file,
+    require_installed,
+)
 from palmette.automl.samples import ArrayUse, Repairs
-from palmette.automl.samples.opening import DATA, Opened, files_below, refusal, require_unpacked
+from palmette.automl.samples.opening import DATA, Opened, decode, files_below, refusal, require_unpacked
 from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw
 from palmette.documents import file_digest
 from palmette.engine.storage import write_whole
@@ -33,6 +42,7 @@ from palmette.problems import error_of
 
 SAMPLE, MOST_OTHERS = 60, 0.2  # cells that are looked at, and the share of them that may name no file of the kind
 MOST_FILES = 200_000  # of a folder
+HEAD = 2000  # bytes of a file of text that are looked at
 SHOWN = 5
 SCALES = (1.0, 16.0, 255.0, 65535.0)  # the largest numbers of common pixel scales
 LABEL = "label"
@@ -46,11 +56,21 @@ def with_files(raw: Raw, repairs: Repairs) -> Raw:
     base = path if path.is_dir() else path.parent
     for name in raw.names:
         if kind := _kind_of_cells(frame[name], name, base):
-            paths = {cell: base / cell for cell in map(str, frame[name].dropna().unique()) if cell.strip()}
-            known = readable(paths, kind, name, repairs)
-            frame[name] = pd.Series([known.get(str(cell)) for cell in frame[name]], frame.index, object)
+            frame[name] = _read_cells(frame[name], kind, base, repairs)
             kinds.append((name, kind.name))
     return replace(raw, frame=frame, files=tuple(kinds))
+
+
+def with_texts(frame: pd.DataFrame, base: Path) -> pd.DataFrame:
+    """The table with texts in the place of the names of their files."""
+    named = [name for name in frame if _kind_of_cells(frame[name], name, base) is TEXT_FILES]
+    return frame.assign(**{name: _read_cells(frame[name], TEXT_FILES, base, Repairs()) for name in named})
+
+
+def _read_cells(column: pd.Series, kind: FileKind, base: Path, repairs: Repairs) -> pd.Series:
+    paths = {cell: base / cell for cell in map(str, column.dropna().unique()) if cell.strip()}
+    known = readable(paths, kind, str(column.name), repairs)
+    return pd.Series([known.get(str(cell)) for cell in column], column.index, object)
 
 
 def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
@@ -60,17 +80,19 @@ def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
     if not cells or len(named) < (1 - MOST_OTHERS) * len(cells):
         return None
     found = [kind for one in named if (kind := kind_of_file(base / one))]
+    if not found and all(one.lower().endswith(TEXT_FILES.suffixes) for one in named):
+        return None  # names of texts that are elsewhere tell something, too
     if not found:
         raise refusal("no-files", base, name=name, named=named[0], folder=str(base))
     return max(found, key=found.count)
 
 
 def readable(paths: Mapping[str, Path], kind: FileKind, subject: str, repairs: Repairs) -> dict[str, str | None]:
-    """The path of the first file with the same content, by cell; None where no file can be read."""
+    """The path of the first file with the same content, or its text, by cell; None where no file can be read."""
     require_installed(kind)
     there = {cell: path for cell, path in paths.items() if path.is_file()}
     with ThreadPoolExecutor() as pool:
-        found = dict(zip(there, pool.map(lambda path: inspected(path, kind.name), there.values()), strict=True))
+        found = dict(zip(there, pool.map(lambda path: inspected(path, kind), there.values()), strict=True))
     first = dict[str, str]()
     good = {cell: one.sha256 for cell, one in found.items() if not one.fault}
     made = {cell: first.setdefault(good[cell], str(there[cell].absolute())) for cell in good}
@@ -81,6 +103,8 @@ def readable(paths: Mapping[str, Path], kind: FileKind, subject: str, repairs: R
         shown = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
         repairs.add(code, subject, len(names), shown=shown)
     repairs.add("repeated-files", subject, len(made) - len(first))
+    if kind is TEXT_FILES:
+        made = {cell: decode(Path(path).read_bytes())[0] for cell, path in made.items()}
     return {cell: made.get(cell) for cell in paths}
 
 
@@ -176,13 +200,27 @@ def file_set(place: Path) -> FileSet | None:
     if len(every) > MOST_FILES:
         raise refusal("too-many-files/folder", place, count=len(every), most=MOST_FILES)
     kinds = {path: kind_of_file(path) for path in every if path.suffix.lower() not in DATA}
-    counts = Counter(kind.name for kind in kinds.values() if kind).most_common(1)
-    if not counts or counts[0][1] <= len(every) - len(kinds):
+    counts = Counter(kind for kind in kinds.values() if kind)
+    if not _are_documents([path for path, kind in kinds.items() if kind is TEXT_FILES]):
+        del counts[TEXT_FILES]
+    kind = max(counts, key=lambda one: (counts[one], one is not TEXT_FILES), default=None)
+    if kind is None or counts[kind] <= len(every) - len(kinds):
         return None
-    kind = file_kinds()[counts[0][0]]
     require_installed(kind)
     found = tuple(path for path, one in kinds.items() if one is kind)
     return FileSet(folder, kind, found, len(kinds) - len(found))
+
+
+def _are_documents(paths: Sequence[Path]) -> bool:
+    """Whether files of text, several in each of several folders, are documents: tables would have numbers, or share
+    their first line."""
+    folders = {path.parent for path in paths if "=" not in path.parent.name}
+    if len(folders) < 2 or len(paths) < 2 * len(folders):
+        return False
+    some = paths[:: max(1, len(paths) // SAMPLE)]
+    texts = [decode(path.read_bytes()[:HEAD])[0].strip() for path in some]
+    letters = sum(map(str.isalpha, "".join(texts))) > len("".join("".join(texts).split())) / 2
+    return letters and 2 * len({text.partition("\n")[0] for text in texts}) > len(texts)
 
 
 def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
@@ -234,7 +272,7 @@ def _unpacked(place: Path) -> Path | None:
         with zipfile.ZipFile(place) as archive:
             infos = [one for one in archive.infolist() if not one.is_dir()]
             suffixes = Counter(PurePosixPath(one.filename).suffix.lower() for one in infos)
-            known = sum(suffixes[suffix] for kind in file_kinds().values() for suffix in kind.suffixes)
+            known = sum(suffixes[suffix] for suffix in file_suffixes())
             arrays = suffixes[".npy"] == len(infos) and any("image" in i.filename or "x" in i.filename for i in infos)
             if not arrays and known <= len(infos) / 2:
                 return None

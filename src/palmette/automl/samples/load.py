@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from palmette.automl.kinds import file_kind, files_digest, inspected
+from palmette.automl.kinds import TEXT_FILES, UNUSABLE, file_kind, files_digest, inspected, kind_of
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
 from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError
@@ -153,9 +153,12 @@ def _tables(place: Path, repairs: Repairs) -> list[Raw]:
         return tables_of(files, repairs)
     for raw in (table for table in tables if not table.files):
         repairs.add("left-aside", raw.name, 1, reason="it names no files.")
-    cells = {cell for raw in named for name, _ in raw.files for cell in raw.frame[name] if cell}
-    known = {inspected(Path(cell), files.kind.name).sha256 for cell in cells}
-    every = [inspected(path, files.kind.name) for path in files.files]
+    if files.kind is TEXT_FILES:
+        return named
+    its = [raw.frame[name] for raw in named for name, kind in raw.files if kind == files.kind.name]
+    cells = {cell for column in its for cell in column if cell}
+    known = {inspected(Path(cell), files.kind).sha256 for cell in cells}
+    every = [inspected(path, files.kind) for path in files.files]
     repairs.add("unlabelled-files", files.folder.name, sum(not one.fault and one.sha256 not in known for one in every))
     return named
 
@@ -208,7 +211,8 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
     kinds = {name: kind for raw in roles.used for name, kind in raw.files}
     frames = [[raw.frame for raw in raws] for _, raws in roles.by_role[:3]]
     train, test, inference = (pd.DataFrame(_below(some, first.names)) for some in frames)
-    train, test = (_with_values(part, [*kinds], first.opened.name, repairs) for part in (train, test))
+    needed = () if _others(train, kinds) > 1 else [*kinds]  # one column beside the files is the target
+    train, test = (_with_values(part, [*kinds], needed, first.opened.name, repairs) for part in (train, test))
     rows = len(train) + len(test)
     made = _typed(roles, [part for part in (train, test, inference) if len(part)] or [train], kinds, repairs)
     arrays = {name: use for raw in roles.used for name, use in raw.arrays}
@@ -268,11 +272,24 @@ def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> dict[str, pd
     return found
 
 
-def _with_values(frame: pd.DataFrame, files: Sequence[str], subject: str, repairs: Repairs) -> pd.DataFrame:
-    """Rows without values, or without any file, teach nothing. Inference rows are kept: each needs an answer."""
+def _others(frame: pd.DataFrame, files: Collection[str]) -> int:
+    """The number of columns beside those of files that models can use or learn."""
+    columns = {name: typed(frame[name], name, ".", Repairs()).series for name in frame if files and name not in files}
+    return sum(
+        kind_of(one, name) not in UNUSABLE and not names_parts(name, one.dropna().unique()[: PARTS + 1])
+        for name, one in columns.items()
+    )
+
+
+def _with_values(
+    frame: pd.DataFrame, files: Sequence[str], needed: Sequence[str], subject: str, repairs: Repairs
+) -> pd.DataFrame:
+    """Rows without values, or without any of the needed files, teach nothing. Inference rows are kept: each needs an
+    answer."""
     if files := [name for name in files if name in frame]:
-        repairs.add("no-file", subject, frame[files].isna().all(axis=1).sum())
-        frame = frame[frame[files].notna().any(axis=1)].reset_index(drop=True)
+        there = frame[files].notna().any(axis=1)
+        repairs.add("no-file" if needed else "rows-without-file", subject, (~there).sum())
+        frame = frame[there].reset_index(drop=True) if needed else frame
     alive = np.zeros(len(frame), dtype=bool)
     for _, cells in frame.items():
         texts = cells.astype(object).map(str, na_action="ignore").fillna("")
