@@ -158,19 +158,13 @@ class Proposals(Model):
     proposals: tuple[Proposal, ...]
 
 
-class RejectedPlan(Model):
-    """A plan that was not chosen."""
-
-    plan: str
-    reason: str
-
-
 class Choice(Model):
     """The proposal to execute, and why the others were rejected."""
 
     proposal: Proposal
     reason: str
-    rejected: tuple[RejectedPlan, ...] = ()
+    rejected: Mapping[str, str] = {}
+    """Reasons against the other plans, by name."""
 
 
 class CodeRepair(Model):

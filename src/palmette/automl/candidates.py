@@ -107,13 +107,6 @@ class ColumnUse(Model):
         return self.source or self.name
 
 
-class Dropped(Model):
-    """A column that models do not use."""
-
-    name: str
-    reason: str
-
-
 class Folds(Model):
     """How training rows are split for out-of-fold predictions."""
 
@@ -173,7 +166,8 @@ class Blueprint(Model):
     series: SeriesUse | None = None
     rows: int = Field(ge=1)
     columns: tuple[ColumnUse, ...] = Field(min_length=1)
-    dropped: tuple[Dropped, ...] = ()
+    dropped: Mapping[str, str] = {}
+    """Why models do not use a column, by name."""
     derived: tuple[Derived, ...] = ()
     format: TableFormat = TableFormat()
     folds: Folds = Folds()

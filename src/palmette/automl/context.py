@@ -49,7 +49,7 @@ def task(blueprint: Blueprint, profile: Profile, spec: TaskSpec | None = None) -
 
 def findings(profile: Profile) -> Section:
     """Findings of the profile about the target and the rows as a whole."""
-    return section("findings", "\n".join(one.text for one in profile.suggestions), rank=1)
+    return section("findings", "\n".join(profile.suggestions.values()), rank=1)
 
 
 def columns(blueprint: Blueprint, profile: Profile) -> Section:
@@ -70,7 +70,7 @@ def columns(blueprint: Blueprint, profile: Profile) -> Section:
 
 def dropped(blueprint: Blueprint) -> Section:
     """Excluded columns, with reasons."""
-    return section("dropped", *(f"{one.name}: {one.reason}" for one in blueprint.dropped), rank=1)
+    return section("dropped", *(f"{name}: {reason}" for name, reason in blueprint.dropped.items()), rank=1)
 
 
 def leaks(known: PlanContext) -> Section:

@@ -169,7 +169,7 @@ def test_a_model_chooses_among_what_was_proposed(deals: Given) -> None:
     right = {"plan": names[1], "why": "It is simpler."}
     attempt = answered(ExecutionVerifier, asked, right)
     assert faults(ExecutionVerifier, asked, attempt) == set()
-    assert attempt.output.reason == "It is simpler." and names[0] in {one.plan for one in attempt.output.rejected}
+    assert attempt.output.reason == "It is simpler." and names[0] in attempt.output.rejected
     assert answered(ExecutionVerifier, asked, {**right, "plan": "none"}).output is None
 
 

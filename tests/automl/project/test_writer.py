@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from small_packages import COLUMNS, REMARK, blueprint_of, guests, leaderboard_of, selection_of
 
-from palmette.automl.candidates import Blueprint, ColumnUse, Derived, Dropped, Folds, OwnCode
+from palmette.automl.candidates import Blueprint, ColumnUse, Derived, Folds, OwnCode
 from palmette.automl.encoders.columns import quarter
 from palmette.automl.measure import METRICS, Predictions, score
 from palmette.automl.project import write_package
@@ -54,7 +54,7 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
             "classes": (LONG, "no"),
             "columns": (*COLUMNS, ColumnUse(name=LONG, source=f"{LONG}!", kind="number", note=LONG, examples=(1.0,))),
             "folds": Folds(kind="grouped", by=LONG),
-            "dropped": (Dropped(name=LONG, reason=LONG),),
+            "dropped": {LONG: LONG},
         },
     ),
     "series": ("forecasting", ("theta", "linear_forecast"), {}),
@@ -238,9 +238,7 @@ def test_names_and_words_of_the_data_stay_data() -> None:
         ColumnUse(name=f"n{place}", kind="number", note="x", examples=(1.0,)) for place in range(len(HOSTILE))
     )
     facts = {"title": words, "target": 't"""\n', "classes": ('"""', "\\", "\nx"), "positive": "\\"}
-    hostile = blueprint_of(
-        "classification", columns=columns, dropped=(Dropped(name=words, reason=words),), metric="precision", **facts
-    )
+    hostile = blueprint_of("classification", columns=columns, dropped={words: words}, metric="precision", **facts)
     harmless = text_of(blueprint_of("classification", columns=plain, metric="precision"), "linear")
     made = text_of(hostile, "linear", reason=words)
     for path, text in made.items():

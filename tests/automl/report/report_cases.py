@@ -20,11 +20,10 @@ from palmette.automl.artefacts import (
     Plan,
     Plans,
     Proposal,
-    RejectedPlan,
     Score,
     TrackRun,
 )
-from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, ColumnUse, Cost, Dropped, Selection
+from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, ColumnUse, Cost, Selection
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, ReportData
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
@@ -191,7 +190,7 @@ def plans_with(text: str) -> dict[str, Any]:
         "choice": Choice(
             proposal=Proposal(plan=plans[0], data=data, estimates=(estimate,)),
             reason=text,
-            rejected=(RejectedPlan(plan=plans[1].name, reason=text),),
+            rejected={plans[1].name: text},
         ),
     }
 
@@ -206,7 +205,7 @@ def blueprint_with(problem: str, text: str, names: list[str], classes: tuple[str
         classes=classes if problem == "classification" else (),
         rows=480,
         columns=tuple(ColumnUse(name=name, kind="number", examples=(1.0, 2.0)) for name in names[1:] or names),
-        dropped=(Dropped(name=names[0], reason=text),) if len(names) > 1 else (),
+        dropped={names[0]: text} if len(names) > 1 else {},
         candidates=CANDIDATES,
         seconds=60,
     )

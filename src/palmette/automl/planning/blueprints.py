@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from palmette.automl.artefacts import DataPlan
-from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Dropped
+from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.kinds import TRUE
 from palmette.automl.planning.columns import drift_of, parts_of
 from palmette.automl.problems.problem import problem_named
@@ -37,9 +37,9 @@ def blueprint(
     """
     rows, target = DataSplits.of(samples, profile.split).train, profile.split.target
     problem = problem_named(profile.split.problem)
-    gone = [Dropped(name=one.column, reason=one.reason) for one in data.treatments if one.kind == "drop"]
+    gone = {one.column: one.reason for one in data.treatments if one.kind == "drop"}
     if len(gone) == len(data.treatments):
-        reasons = "; ".join(f"{one.name!r}: {one.reason}" for one in gone) or "there is no other column"
+        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in gone.items()) or "there is no other column"
         raise error_of(
             UserError,
             "no-columns/reasons",
@@ -54,7 +54,7 @@ def blueprint(
         "target": target,
         "rows": len(rows),
         "columns": tuple(_columns(samples, profile, data, rows)),
-        "dropped": tuple(gone),
+        "dropped": gone,
         "derived": data.derived,
         "format": samples.format,
         "candidates": tuple(candidates),

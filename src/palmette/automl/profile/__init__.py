@@ -80,13 +80,6 @@ class TargetProfile(Model):
     """Skew of log(1 + y), where no value is negative."""
 
 
-class Suggestion(Model):
-    """A fact about the target or the rows as a whole that stands out."""
-
-    code: str
-    text: str
-
-
 class Leak(Model):
     """Something that may make a score better here than in use."""
 
@@ -126,7 +119,8 @@ class Profile(Model):
     """Training rows that repeat another one in all features."""
     meta: Mapping[str, float]
     """Meta-features by name, in a fixed order."""
-    suggestions: tuple[Suggestion, ...] = ()
+    suggestions: Mapping[str, str] = {}
+    """Facts about the target and the rows as a whole that stand out, by code."""
     leaks: tuple[Leak, ...] = ()
     decisions: tuple[LeakDecision, ...] = ()
     """About those leaks that call for more than a report."""

@@ -14,7 +14,6 @@ from palmette.automl.profile import (
     Frequent,
     NumberFacts,
     Profile,
-    Suggestion,
     TargetProfile,
 )  # fmt: skip
 from palmette.automl.profile.association import LeakContext
@@ -130,7 +129,7 @@ def profile(context: LeakContext) -> Profile:
         target=target_profile,
         duplicates=duplicates,
         meta=meta_features(len(train), columns, target_profile, duplicates),
-        suggestions=tuple(suggest(len(train), columns, target_profile, duplicates)),
+        suggestions={code: f"{text}." for code, text in suggest(len(train), columns, target_profile, duplicates)},
         leaks=tuple(find_leaks(context)),
     )
 
@@ -169,37 +168,33 @@ def _mean(values: Sequence[float]) -> float:
 
 def suggest(
     rows: int, columns: Sequence[ColumnProfile], target: TargetProfile | None, duplicates: int
-) -> Iterator[Suggestion]:
+) -> Iterator[tuple[str, str]]:
     """Facts that stand out, those of the target first. They advise nothing: readers decide what follows."""
     yield from _of_target(target) if target is not None else ()
     if rows < SMALL:
-        yield _fact("few-rows", f"{rows} training rows are few")
+        yield "few-rows", f"{rows} training rows are few"
     if len(columns) and rows < WIDE * len(columns):
-        yield _fact("wide", f"{len(columns)} columns for {rows} rows are many")
+        yield "wide", f"{len(columns)} columns for {rows} rows are many"
     if duplicates:
-        yield _fact("repeated-rows", f"{duplicates} training rows repeat another")
+        yield "repeated-rows", f"{duplicates} training rows repeat another"
 
 
-def _fact(code: str, text: str) -> Suggestion:
-    return Suggestion(code=code, text=f"{text}.")
-
-
-def _of_target(target: TargetProfile) -> Iterator[Suggestion]:
+def _of_target(target: TargetProfile) -> Iterator[tuple[str, str]]:
     name, facts = target.name, target.numbers
     if target.classes:
         rarest = target.classes[-1]
         if target.class_count <= len(target.classes) and rarest.share < RARE_CLASS:
             rows = f"{rarest.count} rows ({rarest.share:.2%})"
-            yield _fact("imbalanced", f"the class {rarest.value!r} of {name!r} has {rows}")
+            yield "imbalanced", f"the class {rarest.value!r} of {name!r} has {rows}"
         if target.class_count > 20:
-            yield _fact("many-classes", f"{name!r} has {target.class_count} classes")
+            yield "many-classes", f"{name!r} has {target.class_count} classes"
     if facts is None:
         return
     if facts.least >= 0 and facts.skew > 1 and abs(target.log_skew) < 0.7 * facts.skew:
         spans = f"spans {target.orders:.1f} orders of magnitude and " if target.orders >= 1 else ""
         skews = f"is skewed by {facts.skew:.2f}, its log by {target.log_skew:.2f}"
-        yield _fact("log-target", f"{name!r} {spans}{skews}")
+        yield "log-target", f"{name!r} {spans}{skews}"
     if facts.zeros > 0.2:
-        yield _fact("zero-inflated", f"{facts.zeros:.1%} of {name!r} are 0")
+        yield "zero-inflated", f"{facts.zeros:.1%} of {name!r} are 0"
     if facts.outliers > 0.01:
-        yield _fact("outlying-target", f"{facts.outliers:.1%} of {name!r} are far out")
+        yield "outlying-target", f"{facts.outliers:.1%} of {name!r} are far out"

@@ -143,8 +143,8 @@ def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
     columns = f"{len(blueprint.columns)} columns" if len(blueprint.columns) > 1 else "one column"
     what = f"{blueprint.target} ({len(blueprint.classes)} classes)" if blueprint.classes else blueprint.target
     dropped: dict[str, list[str]] = {}
-    for one in blueprint.dropped:
-        dropped.setdefault(one.reason, []).append(one.name)
+    for name, reason in blueprint.dropped.items():
+        dropped.setdefault(reason, []).append(name)
     members = [one.candidate for one in selection.members]
     return {
         "blueprint": blueprint,

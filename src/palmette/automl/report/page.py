@@ -1,6 +1,7 @@
 """Renders `report.html` and `MODEL_CARD.md` from one view of the findings."""
 
 import functools
+import math
 import platform
 import re
 from importlib import metadata
@@ -27,7 +28,7 @@ from palmette.automl.report.figures import (
 from palmette.automl.report.findings import ReportFindings
 from palmette.automl.report.interpretation import interpretation
 from palmette.automl.report.plots import bar, interval_bar, level
-from palmette.automl.report.tables import column_lines, leaderboard, limits
+from palmette.automl.report.tables import leaderboard, left_out, limits, summary
 from palmette.automl.report.verdict import MARKS
 from palmette.automl.weights import Weights, weights_named
 
@@ -52,6 +53,7 @@ def pages(findings: ReportFindings) -> dict[str, str]:
 def _view(findings: ReportFindings) -> dict[str, object]:
     """The template context: the findings as `f`, and values derived from them."""
     data, blueprint = findings.data, findings.blueprint
+    columns = sorted(findings.profile.columns, key=lambda one: one.rank or math.inf)  # strongest first
     classes, values = _results(findings)
     drawn = tuple(cluster_figures(data.clustering)) if data.clustering else ()
     drawn += tuple(forecast_figures(data.forecasts)) if data.forecasts else ()
@@ -65,7 +67,8 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "request": interpretation(findings.task, blueprint),
         "gauge": _gauge(findings),
         "leaderboard": leaderboard(findings.comparison.leaderboard),
-        "columns": column_lines(findings),
+        "columns": columns,
+        "left_out": left_out(findings, columns),
         "classes": classes,
         "values": values,
         "figures": classes.figures if classes else values.figures if values else drawn,
@@ -121,7 +124,7 @@ def _environment(form: str) -> Environment:
         finalize=_plain if form == "html" else _markdown,
     )
     environment.filters |= {name: getattr(formatting, name) for name in FILTERS}
-    environment.filters |= {"named": named, "bar": bar, "level": level}
+    environment.filters |= {"named": named, "bar": bar, "level": level, "summary": summary}
     environment.globals |= {"marks": MARKS}
     return environment
 

@@ -36,12 +36,6 @@ class LeaderboardLine(NamedTuple):
     drawing: Markup
 
 
-class ColumnLine(NamedTuple):
-    column: ColumnProfile
-    summary: str
-    left_out: str  # the reason; empty for used columns
-
-
 def leaderboard(rows: Sequence[LeaderboardRow]) -> tuple[LeaderboardLine, ...]:
     """The lines of the leaderboard, with as many decimals as the intervals justify."""
     candidates = [one for one in rows if one.track != "baseline"] or list(rows)
@@ -69,17 +63,15 @@ def _span(rows: Sequence[LeaderboardRow], candidates: Sequence[LeaderboardRow]) 
     return min([low, *others]), max([high, *others])
 
 
-def column_lines(findings: ReportFindings) -> tuple[ColumnLine, ...]:
-    """The columns, strongest first, then in file order."""
+def left_out(findings: ReportFindings, columns: Sequence[ColumnProfile]) -> dict[str, str]:
+    """Why those of the columns that models do not use are left out, by name."""
     used = {one.name for one in findings.blueprint.columns}
-    reasons = findings.profile.dropped | {one.name: one.reason for one in findings.blueprint.dropped}
-    return tuple(
-        ColumnLine(one, _summary(one), "" if one.name in used else reasons.get(one.name, "not used"))
-        for one in sorted(findings.profile.columns, key=lambda one: one.rank or math.inf)
-    )
+    reasons = {**findings.profile.dropped, **findings.blueprint.dropped}
+    return {one.name: reasons.get(one.name, "not used") for one in columns if one.name not in used}
 
 
-def _summary(column: ColumnProfile) -> str:
+def summary(column: ColumnProfile) -> str:
+    """The range of a column's values, or the most frequent ones."""
     if column.numbers:
         facts = column.numbers
         return f"{number(facts.least)} to {number(facts.most)}, median {number(facts.median)}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from palmette.automl import context as shown
 from palmette.automl.actors.model_planner.actor import estimated
 from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
-from palmette.automl.artefacts import Choice, Plans, Proposal, Proposals, RejectedPlan
+from palmette.automl.artefacts import Choice, Plans, Proposal, Proposals
 from palmette.automl.planning.constraints import MARGIN, needs
 from palmette.automl.planning.rounds import REJECTED, can_revise
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
@@ -143,8 +143,7 @@ def _choice(chosen: Judgement, judgements: Sequence[Judgement], reason: str = ""
         "one model is delivered" if single else "several models may be delivered together",
         *(f"although {problem.message.removesuffix('.')}" for problem in chosen.problems[:1]),
     ]
-    others = (one for one in judgements if one.name != chosen.name)
-    rejected = tuple(RejectedPlan(plan=one.name, reason=_against(one, chosen)) for one in others)
+    rejected = {one.name: _against(one, chosen) for one in judgements if one.name != chosen.name}
     return Choice(proposal=chosen.proposal, reason=reason or f"{'; '.join(usual)}.", rejected=rejected)
 
 

@@ -81,7 +81,7 @@ class KnowledgeRetriever(RuledAgent):
 def subject_of(input: PlanningInput) -> Subject:
     """What to look for; nothing in it is a value of the data."""
     profile, task = input.profile, input.task
-    codes, words = [fact.code for fact in profile.suggestions], names("suggestions")
+    codes, words = [*profile.suggestions], names("suggestions")
     codes += [code for code, (figure, least) in BEYOND.items() if profile.meta[figure] > least]
     signs = [
         *codes,
