@@ -75,7 +75,8 @@ def _read_cells(column: pd.Series, kind: FileKind, base: Path, repairs: Repairs)
 
 def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
     """The kind of the files that the cells name; None where they name none."""
-    cells = [one.strip() if isinstance(one, str) else "" for one in column.dropna().iloc[:SAMPLE]]
+    first = [one for one in column.head(SAMPLE).tolist() if isinstance(one, str)]
+    cells = [str(one).strip() for one in first or column.dropna().head(SAMPLE)]
     named = [one for one in cells if one.lower().endswith(file_suffixes())]
     if not cells or len(named) < (1 - MOST_OTHERS) * len(cells):
         return None

@@ -200,10 +200,10 @@ def assign(tables: Sequence[Raw], named: bool, joined: bool) -> Roles:
 
 def _without_blank_target(table: Raw, train: Raw) -> Raw:
     """A test table whose only column without any value has values in training lacks that column."""
-    blank = [name for name in table.names if name not in dict(table.partition) and _is_blank(table.frame[name])]
-    if {*table.names} != {*train.names} or len(blank) != 1 or _is_blank(train.frame[blank[0]]):
+    if {*table.names} != {*train.names}:
         return table
-    return table.without_columns(blank)
+    blank = [name for name in table.names if name not in dict(table.partition) and _is_blank(table.frame[name])]
+    return table if len(blank) != 1 or _is_blank(train.frame[blank[0]]) else table.without_columns(blank)
 
 
 def _is_blank(column: pd.Series[Any]) -> bool:
