@@ -1,5 +1,6 @@
 """Folders, archives and tables of files: rows that are read, files that are left out, and the repairs reported."""
 
+import base64
 import io
 import zipfile
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from PIL import Image  # noqa: E402 - as above
 
 from palmette.automl.encoders.columns import with_arrays  # noqa: E402 - as above
 from palmette.automl.encoders.image.pictures import picture_of  # noqa: E402 - as above
+from palmette.automl.encoders.transformers import file_content  # noqa: E402 - as above
+from palmette.automl.endpoint.delivered import rows_of_file  # noqa: E402 - as above
 from palmette.automl.kinds import (  # noqa: E402 - as above
     as_url,
     file_kinds,
@@ -69,7 +72,7 @@ def test_dirty_files_are_named_and_left_out(tmp_path: Path) -> None:
     write(root / "cat" / "cut.png", picture(1)[:60])
     write(root / "fish" / "cut.png", picture(1)[:60])
     write(root / "cat" / "empty.png", b"")
-    write(root / "dog" / "named_wrongly.txt", picture(2, form="JPEG"))
+    write(root / "dog" / "named_wrongly.dat", picture(2, form="JPEG"))
     write(root / "dog" / "again.png", (root / "dog" / "0.png").read_bytes())
     write(root / "dog" / "pixel.png", picture(3, size=(1, 1)))
     write(root / "dog" / "notes.txt", b"words")
@@ -124,6 +127,34 @@ def test_a_table_names_files_beside_it(tmp_path: Path) -> None:
     assert len(loaded.table) == 5 and reported(loaded)["no-file"] == 2
 
 
+def test_a_table_names_files_in_other_folders(tmp_path: Path) -> None:
+    for place in range(4):
+        write(tmp_path / "set" / "pictures" / "new" / f"{place}.png", picture(place))
+    for form in ("pictures/new/{}.png", "pictures\\new\\{}.png", "./pictures/new/{}.png"):
+        rows = pd.DataFrame({"file": [form.format(place) for place in range(4)], "speed": range(4)})
+        (tmp_path / "set" / "labels").mkdir(exist_ok=True)
+        rows.to_csv(tmp_path / "set" / "labels" / "labels.csv", index=False)
+        for place in (tmp_path / "set", tmp_path / "set" / "labels" / "labels.csv"):
+            assert load([place]).table["file"].map(lambda path: Path(path).is_file()).all()
+    rows.assign(file=[f"{place}.png" for place in range(4)]).to_csv(tmp_path / "set" / "labels" / "labels.csv")
+    assert load([tmp_path / "set"]).samples.columns[1].kind == "image"
+
+
+@pytest.mark.parametrize("form", ["bytes", "object", "base64", "url"])
+def test_cells_hold_files(tmp_path: Path, form: str) -> None:
+    files = [picture(place) for place in range(4)]
+    texts = [base64.b64encode(one).decode() for one in files]
+    objects = [{"bytes": one, "path": None} for one in files]
+    cells = {"bytes": files, "object": objects, "base64": texts, "url": [f"data:;base64,{one}" for one in texts]}[form]
+    frame = pd.DataFrame({"photo": [*cells, None], "label": list("abaab")})
+    frame.to_parquet(tmp_path / "t.parquet")
+    loaded = load([tmp_path / "t.parquet"])
+    assert loaded.samples.columns[0].kind == "image" and len(loaded.table) == 4
+    assert with_contents(loaded.table, ["photo"])["photo"].tolist() == files
+    assert [file_content(cell) for cell in frame["photo"]] == [*files, None]
+    assert with_contents(rows_of_file(tmp_path / "t.parquet"), ["photo"])["photo"].tolist() == [*files, None]
+
+
 def test_a_zip_file_is_read_as_the_folder_in_it(tmp_path: Path) -> None:
     root = folder(tmp_path / "pets")
     with zipfile.ZipFile(tmp_path / "pets.zip", "w") as archive:
@@ -141,6 +172,9 @@ def test_arrays_of_images(tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", x_train=values[:8], y_train=numbers[:8], x_test=values[8:], y_test=numbers[8:])
     loaded = load([tmp_path / "d.npz"])
     assert (loaded.samples.rows, loaded.samples.test_rows, loaded.samples.targets) == (12, 4, ("label",))
+    np.savez(tmp_path / "f.npz", X=values / 255, y=numbers)
+    made = [with_contents(one.table, ["image"])["image"] for one in (loaded, load([tmp_path / "f.npz"]))]
+    assert set(made[0]) == set(made[1])
 
 
 def test_a_file_that_changes_ends_the_run(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import importlib.util
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
@@ -21,11 +22,15 @@ from sklearn.utils.validation import check_is_fitted
 
 
 def file_content(cell: Any) -> bytes | None:
-    """Returns the bytes of a cell (a path, a `data:` URL, or bytes); None for a missing value."""
+    """Returns the bytes of a cell: a path, bytes, an object with `bytes`, base64 or a `data:` URL; None if missing."""
+    cell = cell.get("bytes", cell) if isinstance(cell, dict) else cell
     if isinstance(cell, bytes | bytearray | memoryview):
         return bytes(cell)
     if isinstance(cell, str) and cell.startswith("data:"):
         return base64.b64decode(cell.partition(",")[2], validate=True)
+    if isinstance(cell, str) and cell:
+        with suppress(ValueError):  # a path has a suffix, whose point is not base64
+            return base64.b64decode(cell, validate=True)
     if isinstance(cell, str | Path) and str(cell):
         return Path(cell).read_bytes()
     if isinstance(cell, list | dict) or (cell is not None and cell != "" and not pd.isna(cell)):

@@ -108,7 +108,7 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: P
 
     from palmette.automl.kinds import TEXT_FILES, kind_of_file, with_contents
     from palmette.automl.samples import Repairs
-    from palmette.automl.samples.files import file_set, readable, with_texts
+    from palmette.automl.samples.files import file_set, place_of, readable, with_texts
     from palmette.automl.samples.opening import files_below
 
     names = file_columns(folder)
@@ -124,7 +124,9 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: P
     else:
         frame = rows_of_file(rows, table, tell)
         cells = {
-            name: [cell and str(rows.parent / str(cell)) for cell in frame[name]] for name in names if name in frame
+            name: [cell and str(place_of(str(cell), rows.parent, {})) for cell in frame[name]]
+            for name in names
+            if name in frame
         }
         frame = frame.assign(**cells)
     try:

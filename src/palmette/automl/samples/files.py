@@ -4,6 +4,7 @@ In a table of samples the cell of such a column is the path of a file, the same 
 content itself for files of text.
 """
 
+import base64
 import hashlib
 import io
 import json
@@ -50,37 +51,89 @@ UNLABELLED = frozenset({"unlabeled", "unlabelled", "unknown", "images", "audio",
 Pixels = list[np.ndarray | None]
 
 
-def with_files(raw: Raw, repairs: Repairs) -> Raw:
-    """The table with paths of readable files in the columns that name files; none where there is no such file."""
-    path, frame, kinds = raw.opened.path, raw.frame.copy(deep=False), list(raw.files)
-    base = path if path.is_dir() else path.parent
+def with_files(raw: Raw, repairs: Repairs, files: Sequence[Path] = ()) -> Raw:
+    """The table with paths of readable files in the columns that hold or name files; none where there is no such file.
+
+    Cells name files beside the table, in the folder above it, or among these `files`.
+    """
+    raw, path = with_contents_stored(raw), raw.opened.path
+    frame, kinds = raw.frame.copy(deep=False), list(raw.files)
+    base, known = path if path.is_dir() else path.parent, _by_ends(files)
     for name in raw.names:
-        if kind := _kind_of_cells(frame[name], name, base):
-            frame[name] = _read_cells(frame[name], kind, base, repairs)
+        if kind := _kind_of_cells(frame[name], name, base, known):
+            frame[name] = _read_cells(frame[name], kind, base, known, repairs)
             kinds.append((name, kind.name))
     return replace(raw, frame=frame, files=tuple(kinds))
 
 
+def _by_ends(files: Sequence[Path]) -> dict[str, Path]:
+    """Files by the ends of their paths, with as many folders as tell one from the others."""
+    ends = [("/".join(path.parts[-depth:]), path) for path in files for depth in (1, 2, 3)]
+    counts = Counter(end for end, _ in ends)
+    return {end: path for end, path in ends if counts[end] == 1}
+
+
+def place_of(cell: str, base: Path, known: Mapping[str, Path]) -> Path:
+    """The file that a cell names; a path below `base` where there is none."""
+    name = cell.strip().replace("\\", "/")
+    near = (place for place in (base / cell, base / name, base.parent / name) if place.is_file())
+    return next(near, None) or known.get("/".join(PurePosixPath(name).parts[-3:]), base / cell)
+
+
+def with_contents_stored(raw: Raw) -> Raw:
+    """The table with paths of new files in the place of cells that hold the content of files."""
+    made = dict[str, pd.Series]()
+    for name in raw.names:
+        column = raw.frame[name]
+        head = [_content(cell) for cell in column.dropna().iloc[:SAMPLE]]
+        found = [kind for content in head for kind in file_kinds().values() if kind.knows(content)]
+        if found and len(found) >= (1 - MOST_OTHERS) * len(head):
+            kind = max(found, key=found.count)
+            made[name] = pd.Series([_stored(_content(cell), kind) for cell in column], column.index, object)
+    return replace(raw, frame=raw.frame.assign(**made)) if made else raw
+
+
+def _content(cell: object) -> bytes:
+    """The file in a cell: bytes, base64, a `data:` URL, or an object with `bytes`; empty if there is none."""
+    cell = cell.get("bytes") if isinstance(cell, dict) else cell
+    if isinstance(cell, str):
+        try:
+            return base64.b64decode(cell.partition(",")[2] if cell.startswith("data:") else cell, validate=True)
+        except ValueError:
+            return b""
+    return cell if isinstance(cell, bytes) else b""
+
+
+def _stored(content: bytes, kind: FileKind) -> str | None:
+    """The path of a file with this content; None for an empty one."""
+    path = cache_folder("arrays") / f"{hashlib.sha256(content).hexdigest()}{kind.suffixes[0]}"
+    if content and not path.exists():
+        write_whole(path, content)
+    return str(path) if content else None
+
+
 def with_texts(frame: pd.DataFrame, base: Path) -> pd.DataFrame:
     """The table with texts in the place of the names of their files."""
-    named = [name for name in frame if _kind_of_cells(frame[name], name, base) is TEXT_FILES]
-    return frame.assign(**{name: _read_cells(frame[name], TEXT_FILES, base, Repairs()) for name in named})
+    named = [name for name in frame if _kind_of_cells(frame[name], name, base, {}) is TEXT_FILES]
+    return frame.assign(**{name: _read_cells(frame[name], TEXT_FILES, base, {}, Repairs()) for name in named})
 
 
-def _read_cells(column: pd.Series, kind: FileKind, base: Path, repairs: Repairs) -> pd.Series:
-    paths = {cell: base / cell for cell in map(str, column.dropna().unique()) if cell.strip()}
-    known = readable(paths, kind, str(column.name), repairs)
-    return pd.Series([known.get(str(cell)) for cell in column], column.index, object)
+def _read_cells(
+    column: pd.Series, kind: FileKind, base: Path, known: Mapping[str, Path], repairs: Repairs
+) -> pd.Series:
+    paths = {cell: place_of(cell, base, known) for cell in map(str, column.dropna().unique()) if cell.strip()}
+    found = readable(paths, kind, str(column.name), repairs)
+    return pd.Series([found.get(str(cell)) for cell in column], column.index, object)
 
 
-def _kind_of_cells(column: pd.Series, name: str, base: Path) -> FileKind | None:
+def _kind_of_cells(column: pd.Series, name: str, base: Path, known: Mapping[str, Path]) -> FileKind | None:
     """The kind of the files that the cells name; None where they name none."""
     first = [one for one in column.head(SAMPLE).tolist() if isinstance(one, str)]
     cells = [str(one).strip() for one in first or column.dropna().head(SAMPLE)]
     named = [one for one in cells if one.lower().endswith(file_suffixes())]
     if not cells or len(named) < (1 - MOST_OTHERS) * len(cells):
         return None
-    found = [kind for one in named if (kind := kind_of_file(base / one))]
+    found = [kind for one in named if (kind := kind_of_file(place_of(one, base, known)))]
     if not found and all(one.lower().endswith(TEXT_FILES.suffixes) for one in named):
         return None  # names of texts that are elsewhere tell something, too
     if not found:
@@ -166,10 +219,7 @@ def _made_files(raw: Raw, rows: Pixels, use: ArrayUse, kind: FileKind, repairs: 
             content = kind.of_numbers((values * (255 / use.top)).tolist()) if values is not None else b""
         except ValueError:
             content = b""
-        path = cache_folder("arrays") / f"{hashlib.sha256(content).hexdigest()}.{kind.name}"
-        if content and not path.exists():
-            write_whole(path, content)
-        paths.append(str(path) if content else None)
+        paths.append(_stored(content, kind))
     broken = paths.count(None)
     if broken == len(paths):
         raise error_of(UserError, "bad-array/shape", count=len(use.columns), use=use, kind=kind, raw=raw)
@@ -189,6 +239,11 @@ class FileSet:
     others: int  # files that are neither of the kind nor tables
 
 
+def is_data(path: Path) -> bool:
+    """Whether a file has the suffix of data, and is of no kind."""
+    return path.suffix.lower() in DATA and kind_of_file(path) is None
+
+
 def file_set(place: Path) -> FileSet | None:
     """The set of files in a folder or archive; None where there are more tables than such files."""
     try:
@@ -200,7 +255,7 @@ def file_set(place: Path) -> FileSet | None:
     every = [path for path in files_below(folder) if not path.is_symlink()]  # a link may lead anywhere
     if len(every) > MOST_FILES:
         raise refusal("too-many-files/folder", place, count=len(every), most=MOST_FILES)
-    kinds = {path: kind_of_file(path) for path in every if path.suffix.lower() not in DATA}
+    kinds = {path: kind_of_file(path) for path in every if not is_data(path)}
     counts = Counter(kind for kind in kinds.values() if kind)
     if not _are_documents([path for path, kind in kinds.items() if kind is TEXT_FILES]):
         del counts[TEXT_FILES]
@@ -274,7 +329,7 @@ def _unpacked(place: Path) -> Path | None:
             infos = [one for one in archive.infolist() if not one.is_dir()]
             suffixes = Counter(PurePosixPath(one.filename).suffix.lower() for one in infos)
             known = sum(suffixes[suffix] for suffix in file_suffixes())
-            arrays = suffixes[".npy"] == len(infos) and any("image" in i.filename or "x" in i.filename for i in infos)
+            arrays = suffixes[".npy"] == len(infos) > 0
             if not arrays and known <= len(infos) / 2:
                 return None
             require_unpacked(place, sum(one.file_size for one in infos), place.stat().st_size)
@@ -291,11 +346,12 @@ def _unpacked(place: Path) -> Path | None:
 
 
 def _write_arrays(place: Path, folder: Path) -> None:
-    """Arrays (n, height, width) or (n, height, width, 3) of bytes as files, in folders of parts and labels."""
+    """Arrays (n, height, width) or (n, height, width, 3) of pixels as files, in folders of parts and labels."""
     arrays: dict[str, Any] = dict(np.load(io.BytesIO(place.read_bytes()), allow_pickle=False))
-    pictures = {name: one for name, one in arrays.items() if one.ndim in (3, 4) and one.dtype == np.uint8}
+    pictures = {name: one for name, one in arrays.items() if one.ndim in (3, 4) and one.dtype.kind in "uif"}
     if not pictures:
         raise refusal("not-a-table/arrays", place)
+    top = _scale([list(pictures.values())], place.name)
     for name, values in pictures.items():
         part = next((word for word in ("train", "test", "val") if word in name.lower()), "")
         labels = [one for other, one in arrays.items() if other not in pictures and part in other.lower()]
@@ -303,4 +359,4 @@ def _write_arrays(place: Path, folder: Path) -> None:
         for number, pixels in enumerate(values):
             path = folder / part / ("" if named is None else Path(str(named[number])).name) / f"{name}{number:06}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file_kinds()["image"].of_numbers(pixels.tolist()))
+            path.write_bytes(file_kinds()["image"].of_numbers((pixels * (255 / top)).tolist()))

@@ -20,10 +20,18 @@ from palmette.automl.kinds import TEXT_FILES, UNUSABLE, file_kind, files_digest,
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
 from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError
-from palmette.automl.samples.files import LABEL, file_set, tables_of, with_arrays, with_files
+from palmette.automl.samples.files import (
+    LABEL,
+    file_set,
+    is_data,
+    tables_of,
+    with_arrays,
+    with_contents_stored,
+    with_files,
+)
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.joins import with_related
-from palmette.automl.samples.opening import DATA, data_files, files_below, open_file, refusal
+from palmette.automl.samples.opening import data_files, files_below, open_file, refusal
 from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
 from palmette.automl.task_spec.spec import Threshold
@@ -90,8 +98,8 @@ def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> 
 
 
 def tables_at(place: Path, table: str, repairs: Repairs) -> list[Raw]:
-    """The tables of a file or folder that `table` names, joined with related ones where it says so."""
-    return _named(_read(place, data_files(place), repairs), table, (), repairs)
+    """The tables of a file or folder that `table` names, joined with related ones; paths of the files in cells."""
+    return list(map(with_contents_stored, _named(_read(place, data_files(place), repairs), table, (), repairs)))
 
 
 def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repairs) -> list[Raw]:
@@ -146,8 +154,9 @@ def _tables(place: Path, repairs: Repairs) -> list[Raw]:
     files = file_set(place)
     if files is None:
         return [with_files(one, repairs) for one in _read(place, data_files(place), repairs)]
-    paths = [path for path in files_below(files.folder) if path.suffix.lower() in DATA]
-    tables = [with_files(table, repairs) for table in (_read(files.folder, paths, repairs) if paths else [])]
+    paths = [path for path in files_below(files.folder) if is_data(path)]
+    read = _read(files.folder, paths, repairs) if paths else []
+    tables = [with_files(table, repairs, files.files) for table in read]
     named = [table for table in tables if table.files]
     if not named:
         return tables_of(files, repairs)
