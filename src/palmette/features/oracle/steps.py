@@ -97,22 +97,21 @@ class StepState:
         self.compute({rule.column: _case(cases, _sql(rule.otherwise))})
 
     def extract(self, rule: fsc_steps.Extract) -> None:
-        of, part_name = f"`{rule.of}`", rule.date_part or ""
+        of, part = f"`{rule.of}`", rule.date_part or ""
         if rule.split is not None:
-            separator, part = rule.split.by, rule.split.part
+            separator, place = rule.split.by, rule.split.part
             self.schema.require([rule.of])
-            self.column(rule.column, c.STRING, lambda row: _part(row[rule.of], separator, part))
+            self.column(rule.column, c.STRING, lambda row: _part(row[rule.of], separator, place))
             return
         if rule.regex is not None:
             pattern = _sql(rule.regex.pattern)
             text = f"CASE WHEN {of} RLIKE {pattern} THEN regexp_extract({of}, {pattern}, {rule.regex.group}) END"
         elif rule.json_field is not None:
             text = f"get_json_object({of}, {_sql(f'$.{rule.json_field}')})"
-        elif part_name == "date":
+        elif part == "date":
             text = f"CAST({of} AS date)"
         else:
-            part_name = {"day_of_week": "dayofweek_iso", "day_of_year": "dayofyear"}.get(part_name, part_name)
-            text = f"date_part('{part_name}', {of})"
+            text = f"date_part('{_DATE_PARTS.get(part, part)}', {of})"
         self.compute({rule.column: text})
 
     def join(self, rule: fsc_steps.Join) -> None:
@@ -194,6 +193,7 @@ class StepState:
 
 
 _UNITS = {"s": "seconds", "ms": "millis", "us": "micros"}
+_DATE_PARTS = {"day_of_week": "dayofweek_iso", "day_of_year": "dayofyear"}
 
 
 def _case(cases: Iterable[tuple[str, str]], otherwise: str) -> str:
