@@ -6,6 +6,7 @@ import math
 import pickle
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, NamedTuple, get_args
 
@@ -216,6 +217,12 @@ def test_it_describes_itself(name: str) -> None:
     assert encoder.description.endswith(".") and encoder.layouts
     facts = DataFacts(1000, 10, "", 1, 0, "", 5, (encoder.kind,), words=20.0)
     assert 0 <= encoder.seconds(facts) < math.inf
+
+
+def test_pairs_of_words_are_counted_in_short_texts_only() -> None:
+    case = case_of("text_tfidf", "sparse", "classes")
+    long = case.encoder.transformer(case.columns, case.layout, replace(case.facts, words=5000.0))
+    assert "(1, 2)" in repr(case.call) and "(1, 2)" not in repr(long)
 
 
 @pytest.mark.parametrize("layout", [one for one in get_args(Layout) if one != "rows"])

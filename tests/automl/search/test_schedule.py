@@ -179,3 +179,12 @@ def test_a_search_goes_on_with_as_many_rows_as_there_is_time_for() -> None:
 def test_the_first_candidate_that_ends_in_time_has_to_finish() -> None:
     clock = Clock((DUMMY, KNN, LINEAR), {"knn": 1.0, "": 0.01}, folds=np.arange(100_000) % 3, seconds=1.5)
     assert clock.run() == ["knn", "linear"] + ["dummy"] * 3 + ["linear"] * 3 and clock.schedule.needed == "linear"
+
+
+@pytest.mark.parametrize(("quicker", "needed"), [(0.9, "knn"), (0.1, "linear")])
+def test_where_none_ends_in_time_the_first_of_those_about_as_quick_has_to_finish(quicker: float, needed: str) -> None:
+    clock = Clock((DUMMY, KNN, LINEAR), {}, folds=np.arange(100_000) % 3, seconds=1.5)
+    seconds = {"knn": 100.0, "linear": 100.0 * quicker}
+    clock.schedule._seconds_needed = lambda one: seconds[one.name]  # type: ignore[method-assign]
+    clock.schedule._decided(0.0)
+    assert clock.schedule.needed == needed and clock.schedule.most_rows < 100_000

@@ -35,6 +35,7 @@ LEAST_STEPS = 0.1  # share of the usual steps of an iterative learner that have 
 LEAST_LEFT = 3.0  # seconds that a fold and the final fit may take, however little remains
 REFIT_SHARE = 0.2  # time for the final fit after the search, as a share of the search time
 LEAST_FINISHED = 3  # number of finished candidates needed before a tuned one can be stopped for its first folds
+AS_QUICK = 1.5  # time of a candidate, as a multiple of the quickest, up to which the order of the plan decides
 
 
 @dataclass
@@ -222,7 +223,8 @@ class Schedule:
         left = max(self._limit - now, LEAST_LEFT)
         needed = next((one for one in others if self._seconds_needed(one) <= left), None)
         if needed is None and others:
-            needed = min(others, key=self._seconds_needed)
+            least = min(map(self._seconds_needed, others))
+            needed = next(one for one in others if self._seconds_needed(one) <= AS_QUICK * least)
             if self._samples_rows:
                 share = left / self._seconds_needed(needed)
                 self.most_rows = min(len(self.folds), max(LEAST_ROWS, int(share * len(self.folds))))

@@ -14,6 +14,7 @@ STATISTICS, OVERLAPS = 5, 8  # number of features of a column, and of a pair of 
 MOST_PAIRED = 3  # number of columns, from the first, that are compared in pairs
 TFIDF = Call("sklearn.feature_extraction.text.TfidfVectorizer", {"sublinear_tf": True, "max_features": 100_000})
 PAIRS_FIRST = 0.9  # subtracted from a starting point's rank if texts are compared with each other
+LONG = 500  # words of a row, on average, beyond which pairs of words cost more than they tell
 PENALTY = 0.03  # `C` of a linear model on vectors
 FEATURES = "palmette.automl.encoders.text.text_features"
 Parts = list[tuple[str, Any, Any]]
@@ -48,7 +49,7 @@ class Tfidf(_Texts):
     cell = 5e-6
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        words = TFIDF.where(token_pattern=r"\w+", ngram_range=(1, 2))
+        words = TFIDF.where(token_pattern=r"\w+", ngram_range=(1, _grams(facts)))
         characters = TFIDF.where(analyzer="char_wb", ngram_range=(2, 5))
         several, texts = len(columns) > 1, [one for one in columns if one.kind == self.kind]
         apart = [] if several and facts.is_mixed else texts
@@ -158,7 +159,7 @@ class Scores(_Texts):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Call:
         texts = [one for one in columns if one.kind == self.kind]
-        words, joined = Call(f"{FEATURES}.Words", {"grams": 2}), Call(f"{FEATURES}.JoinedTexts")
+        words, joined = Call(f"{FEATURES}.Words", {"grams": _grams(facts)}), Call(f"{FEATURES}.JoinedTexts")
         of_words = pipeline(("words", words), score_step(facts, alpha=1.0))
         found: Parts = [("statistics", Call(f"{FEATURES}.TextStatistics"), [one.name for one in texts])]
         found += [(f"scores{end}", of_words, name) for end, name in _ended(texts)]
@@ -199,6 +200,11 @@ class TextFolder(FromFolder, _Vectors):
 
     def seconds(self, facts: DataFacts) -> float:
         return super().seconds(facts) * facts.words
+
+
+def _grams(facts: DataFacts) -> int:
+    """Returns the longest sequence of words that is counted: long texts have enough single words."""
+    return 1 if facts.words > LONG else 2
 
 
 def _overlaps(columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Iterator[tuple[str, Any, list[str]]]:
