@@ -8,7 +8,7 @@ from sentence_cases import load, table
 from palmette.automl.task_spec.completion import Learners, OpenTarget, chosen_target, completed, resolved
 from palmette.automl.task_spec.request import DataSummary
 from palmette.automl.task_spec.sentence import read_sentence
-from palmette.automl.task_spec.spec import TaskSpec, merged
+from palmette.automl.task_spec.spec import Forecast, TaskSpec, merged
 from palmette.automl.task_spec.task_file import TaskFile, task_of
 from palmette.errors import UserError
 
@@ -62,6 +62,11 @@ def test_target_and_problem(name: str, fields: dict[str, Any], target: str, prob
 def test_times_of_a_forecast(name: str, time: str) -> None:
     target = {"spots": "spots", "months": "month", "sensors": "heat"}[name]
     assert task(name, target=target, problem="forecasting").time == time
+
+
+def test_what_a_sentence_states_about_forecasts_is_idle_elsewhere() -> None:
+    made = task("customers", "Predict Churn for each Contract in the next 3 months")
+    assert made.problem == "classification" and made.forecast == Forecast() and len(made.unread) == 2
 
 
 @pytest.mark.parametrize(("name", "text", "fields", "code"), [

@@ -179,7 +179,7 @@ def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
         # The kind of the column is uncertain: the split refuses it and states the reason.
         reason = "the column is nearly empty"
         return task if task.problem else _with(task, {"problem": "classification"}, "default", reason)
-    task = _without_idle_horizon(task, column, data)
+    task = _without_idle_forecast(task, column, data)
     if _is_forecast(task):
         return _with_forecast(task, column, data)
     tasks, why = problems_for(column)
@@ -217,17 +217,17 @@ def _is_forecast(task: TaskSpec) -> bool:
     return task.problem == "forecasting" or any(path.startswith("forecast.") for path in task.sources)
 
 
-def _without_idle_horizon(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:
-    """Ignores a horizon in sentences such as `Predict churn in the next 3 months`; only dated numbers are forecast."""
-    given = [path for path in task.sources if path.startswith("forecast.")]
-    source = task.sources.get("forecast.horizon")
-    loose = len(given) == 1 and source is not None and source.origin == "sentence"
+def _without_idle_forecast(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:
+    """Ignores horizon and series in sentences such as `Predict churn of each customer in the next 3 months`; only dated
+    numbers are forecast."""
+    given = {path: one for path, one in task.sources.items() if path.startswith("forecast.")}
     is_dated = column.kind == "number" and any(one.kind == "datetime" for one in data.columns)
-    if source is None or task.problem == "forecasting" or not loose or (is_dated and not task.problem):
+    wants_one = task.problem == "forecasting" or (is_dated and not task.problem and "forecast.horizon" in given)
+    if not given or wants_one or any(one.origin != "sentence" for one in given.values()):
         return task
-    kept = {path: one for path, one in task.sources.items() if path != "forecast.horizon"}
-    update = {"forecast": Forecast(), "sources": kept, "unread": (*task.unread, source.words)}
-    return task.model_copy(update=update)
+    kept = {path: one for path, one in task.sources.items() if path not in given}
+    unread = (*task.unread, *(one.words for one in given.values()))
+    return task.model_copy(update={"forecast": Forecast(), "sources": kept, "unread": unread})
 
 
 def _with_forecast(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:

@@ -27,6 +27,7 @@ Values = Mapping[str, Any] | None
 _LIMITS: tuple[Quantity, ...] = ("batch_time", "latency", "training_time", "size", "parameters")
 _VERBS = {"classi": "classification", "regres": "regression", "foreca": "forecasting"}  # by how a verb begins
 _PERCENTILE = re.compile(r"(?:\bp\d\d|percentile|median|average|mean|worst|peak)\s*$", re.I)
+_FORECASTING = re.compile(r"\bforecast|\b(?:next|coming|following|ahead)\b", re.I)
 _CLUSTERING = re.compile(r"\b(?:cluster|segment|unsupervised|group\b[^.]{1,60}\binto\b)", re.I)
 _ABOUT = re.compile(r"\b(?:and|or|than|most|least|about|around|roughly|maximum|minimum|not|max|min|to|the)\s*$", re.I)
 # Continuations that change a number, and numbers whose point may separate decimals or thousands.
@@ -212,6 +213,8 @@ def listed_columns(match: Match) -> Values:
         return {"time": names[0], "split.by": "time"} if is_time else {"group_by": names[0]}
     if match.rule.field == "labels":
         return {"labels": names[0]} if _CLUSTERING.search(match.plain) else None
+    if match.rule.field == "forecast.series":
+        return {match.rule.field: names[0]} if _FORECASTING.search(match.plain) else None
     return {match.rule.field: names}
 
 
