@@ -1,5 +1,7 @@
 """Frequency, horizon and seasons are found in the data; dirty stamps are repaired and reported."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,7 +48,8 @@ def test_a_horizon_is_steps_or_a_time(text: str, steps: int) -> None:
 
 
 @pytest.mark.parametrize(("wish", "code"), [
-    (Forecast(horizon="soon"), "bad-horizon"), (Forecast(horizon="1 week, 7 steps"), "bad-horizon"),
+    (Forecast(horizon="soon"), "bad-horizon"), (Forecast(horizon="0 hours"), "bad-horizon"),
+    (Forecast(horizon="1 week, 7 steps"), "bad-horizon"),
     (Forecast(frequency="fortnightly"), "bad-frequency"),
     (Forecast(horizon="900"), "series-too-short"),
 ])  # fmt: skip
@@ -68,6 +71,15 @@ def test_repeated_stamps_gaps_and_rows_without_a_stamp_are_repaired_and_reported
     assert len(table) == len(rows) and table["load"].isna().sum() == 3
     assert table["load"].iloc[10] == pytest.approx(rows["load"].iloc[10] / 2)
     assert regular(dirty.assign(time=pd.NaT), "time", "h").empty
+
+
+def test_rows_of_several_series_are_no_single_series() -> None:
+    rows = pd.concat([hourly(200).assign(shop=name, open=1) for name in ("north", "south", "west")])
+    with pytest.raises(UserError, match="--series shop") as caught:
+        read_use(rows, ONE, Forecast(horizon="5"))
+    assert caught.value.code == "repeated-times"
+    assert read_use(rows, replace(ONE, series="shop"), Forecast(horizon="5")).count == 3
+    assert read_use(rows.drop(columns="shop"), ONE, Forecast(horizon="5")).count == 1, "their mean"
 
 
 def test_stamps_beside_the_grid_go_to_the_nearest_step() -> None:

@@ -21,6 +21,8 @@ NEARLY = 0.9
 """Share of the strongest season's correlation at which a shorter season counts; the longer one is its multiple."""
 REGULAR, NEAR = 0.5, 0.1
 """Share of equal distances from which stamps are regular; of others, how far the median may be from a round step."""
+REPEATED, UNIQUE = 0.2, 0.01
+"""Share of repeated stamps from which rows may be of several series; most repeated stamps within one of these."""
 SECONDS = (1, 5, 10, 15, 30, 60, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 604800)
 """Round steps."""
 USUAL_SEASONS: dict[str, tuple[float, ...]] = {"day": (1.0, 7.0), "week": (7.0, 365.25), "year": (365.25,)}
@@ -30,8 +32,10 @@ USUAL_SEASONS: dict[str, tuple[float, ...]] = {"day": (1.0, 7.0), "week": (7.0, 
 def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> SeriesUse:
     """Determines the frequency, horizon and seasons of typed rows.
 
-    Raises UserError where the series are too short, or the horizon or the frequency cannot be read.
+    Raises UserError where the series are too short or mixed, or the horizon or the frequency cannot be read.
     """
+    if mixed := _mixed_series(rows, columns):
+        raise error_of(UserError, "repeated-times", columns=columns, name=mixed)
     frequency = _frequency(rows, columns, wish)
     tables = regular_tables(rows[columns.used], columns.series, columns.time, frequency)
     lengths = sorted(len(one) for one in tables.values())
@@ -106,6 +110,17 @@ def days_of(frequency: str) -> float | None:
     return float((start + 100 * offset - start) / pd.Timedelta(days=1) / 100)
 
 
+def _mixed_series(rows: pd.DataFrame, columns: SeriesColumns) -> str:
+    """Returns the column that tells rows with equal stamps apart; '' if there is none, or series are named."""
+    if not columns.time or columns.series:
+        return ""
+    dated = rows[rows[columns.time].notna()]
+    if dated.duplicated(columns.time).mean() < REPEATED:
+        return ""
+    few = [name for name in dated if name not in columns.used and 1 < dated[name].nunique() <= len(dated) / FEWEST]
+    return next((name for name in few if dated.duplicated([columns.time, name]).mean() <= UNIQUE), "")
+
+
 def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> str:
     if wish.frequency:
         try:
@@ -156,10 +171,10 @@ def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...]) -
 
 def _steps(text: str, frequency: str) -> int:
     """Returns the steps in a number of steps or a time."""
-    found = re.fullmatch(r"\s*(\d+)\s*([a-z]*?)s?\s*", text.casefold())
+    found = re.fullmatch(r"\s*0*([1-9]\d*)\s*([a-z]*?)s?\s*", text.casefold())
     count, unit = (int(found[1]), found[2]) if found else (0, "")
     if found and unit in ("", "step", "row", "value", "observation", "period", "point"):
-        return max(count, 1)
+        return count
     step = days_of(frequency)
     lasting = {"min": 1 / 1440, "minute": 1 / 1440, "hour": 1 / 24, "h": 1 / 24, "day": 1.0, "d": 1.0, "week": 7.0,
                "month": 30.4375, "quarter": 91.3125, "year": 365.25}  # fmt: skip
