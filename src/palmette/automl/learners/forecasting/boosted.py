@@ -57,7 +57,8 @@ class BoostedLags(BaseEstimator):
 
     def _windows(self, series: Sequence[Series]) -> tuple[list[Series], np.ndarray]:
         """Returns contexts and the changes after each (n, horizon)."""
-        least = min(self.lookback, min(len(one.values) for one in series) // 2)
+        lengths = [len(one.values) for one in series]
+        least = min(self.lookback, min(lengths) // 2, max(lengths) - self.horizon_)
         wanted = 2 * self.most / self.horizon_
         total = sum(max(len(one.values) - least - self.horizon_ + 1, 0) for one in series)
         stride = max(1, int(total / wanted))

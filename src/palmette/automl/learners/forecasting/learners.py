@@ -13,6 +13,7 @@ HERE = "palmette.automl.learners.forecasting"
 MOST_LAGS = 720
 LEAST_LAGS = 2
 SHARES = (1.0, 0.7, 0.5, 0.25, 0.125)  # lags of the averaged ridge regressions, as shares of the most lags
+MOST_LEVEL = 60  # most last values whose mean is forecast
 MOST_SEASON = 24  # steps of a season above which statistical models of it take too long
 MANY = 50  # number of series above which a model for each is worse than one for all
 LOGARITHMS = Range.choice(False, True, default=False, note="of logarithms", searched=False)
@@ -62,14 +63,15 @@ class Naive(_Forecast):
     name = "naive"
     families = frozenset({"seasonal_naive", "last_value"})
     regresses_covariates = False
-    description = "The last value, the last season, or the mean of the last seasons, again."
+    description = "The last value, the last season, or the mean or median of the last ones, again."
     measured = Measured(0.02, 1e-7, kilobytes=4.0, milliseconds=5.0)
     rank = 1
     path = f"{HERE}.simple.SeasonalNaive"
 
     def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
         given = {"season": int(settings.get("season") or 1), "count": int(settings.get("count") or 1)}
-        return {name: value for name, value in given.items() if value > 1}
+        median = {"median": True} if given["count"] > 1 and is_absolute(facts) else {}
+        return {name: value for name, value in given.items() if value > 1} | median
 
     def starts(self, use: SeriesUse) -> Mapping[str, tuple[Settings, str]]:
         found: dict[str, tuple[Settings, str]] = {}
@@ -78,7 +80,8 @@ class Naive(_Forecast):
             if use.shortest >= 6 * season:
                 mean = {"season": season, "count": 4}
                 found[f"mean-{season}"] = (mean, f"the mean of the last 4 times {season} steps")
-        return {**found, "last": ({}, "the last value again: nothing beats it where changes are random")}
+        level = {"count": min(MOST_LEVEL, max(use.shortest // 2, 2))}
+        return {**found, "level": (level, "the mean of many last values, for series without trend and season")}
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
         return {"season": Range.whole(1, 10_000, 1), "count": Range.whole(1, 52, 1)}
@@ -129,7 +132,7 @@ class LinearNetworks(_Forecast):
 
     def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
         lags = int(settings.get("lags") or max(2 * LEAST_LAGS, lags_of(use) // 2))
-        absolute = {"absolute": True} if facts.metric in ABSOLUTE | {"mase", "wql"} else {}
+        absolute = {"absolute": True} if is_absolute(facts) else {}
         return {"kind": settings.get("kind") or "nlinear", "lags": lags, **absolute}
 
     def starts(self, use: SeriesUse) -> Mapping[str, tuple[Settings, str]]:
@@ -229,7 +232,7 @@ class BoostedForecast(_Forecast):
     def inner(self, settings: Settings, use: SeriesUse, facts: DataFacts) -> dict[str, Any]:
         lags = int(settings.get("lags") or min(max(use.season, 12), 48, max(use.shortest // 4, 2)))
         seasons = [one for one in use.seasons if 2 * one < use.shortest]
-        absolute = {"objective": "l1"} if facts.metric in ABSOLUTE | {"mase", "wql"} else {}
+        absolute = {"objective": "l1"} if is_absolute(facts) else {}
         kept = {name: settings[name] for name in ("rounds", "leaves", "rate") if settings.get(name)}
         return {"lags": lags, **({"seasons": seasons} if seasons else {}), **absolute, **kept}
 
@@ -245,6 +248,11 @@ class BoostedForecast(_Forecast):
 def _on_logarithms(use: SeriesUse) -> dict[str, tuple[Settings, str]]:
     """Returns the starting point of positive series that grow by a rate."""
     return {"log": ({"log": True}, "of logarithms, where series grow by a rate")} if use.is_positive else {}
+
+
+def is_absolute(facts: DataFacts) -> bool:
+    """Returns whether the metric is of absolute errors, which medians make smallest."""
+    return facts.metric in ABSOLUTE | {"mase", "wql"}
 
 
 def lags_of(use: SeriesUse) -> int:

@@ -34,10 +34,11 @@ class ForecastByItself(BaseEstimator):
 
 @dataclass(eq=False, repr=False)
 class SeasonalNaive(ForecastByItself):
-    """Repeats the mean of the last seasons."""
+    """Repeats the mean or median of the last seasons."""
 
     season: int = 1  # steps of a season; 1 repeats the last value
     count: int = 1  # seasons in the mean
+    median: bool = False  # whether to take the median, whose absolute error is smaller
 
     @property
     def lookback(self) -> int:
@@ -46,7 +47,8 @@ class SeasonalNaive(ForecastByItself):
     def forecast(self, values: np.ndarray) -> np.ndarray:
         season = self.season if len(values) >= self.season else 1
         count = max(1, min(self.count, len(values) // season))
-        return np.resize(values[-season * count :].reshape(count, season).mean(axis=0), self.horizon_)
+        average = np.median if self.median else np.mean
+        return np.resize(average(values[-season * count :].reshape(count, season), axis=0), self.horizon_)
 
 
 @dataclass(eq=False, repr=False)
