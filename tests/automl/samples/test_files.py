@@ -152,6 +152,8 @@ def test_cells_hold_files(tmp_path: Path, form: str) -> None:
     assert loaded.samples.columns[0].kind == "image" and len(loaded.table) == 4
     assert with_contents(loaded.table, ["photo"])["photo"].tolist() == files
     assert [file_content(cell) for cell in frame["photo"]] == [*files, None]
+    with pytest.raises(ValueError, match="not a file"):
+        file_content({"bytes": str(tmp_path / "t.parquet")})
     assert with_contents(rows_of_file(tmp_path / "t.parquet"), ["photo"])["photo"].tolist() == [*files, None]
 
 

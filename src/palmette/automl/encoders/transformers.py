@@ -23,7 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 
 def file_content(cell: Any) -> bytes | None:
     """Returns the bytes of a cell: a path, bytes, an object with `bytes`, base64 or a `data:` URL; None if missing."""
-    cell = cell.get("bytes", cell) if isinstance(cell, dict) else cell
+    if isinstance(cell, dict) and isinstance(cell.get("bytes"), bytes):  # a text there could be a path in a request
+        return bytes(cell["bytes"])
     if isinstance(cell, bytes | bytearray | memoryview):
         return bytes(cell)
     if isinstance(cell, str) and cell.startswith("data:"):
