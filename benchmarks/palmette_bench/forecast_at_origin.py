@@ -70,15 +70,16 @@ def last_rows(estimator: Any) -> int:
 def _build(request: ForecastRequest, train: Path, folder: Path) -> None:
     """Builds a model from all training rows, without a hold-out."""
     from palmette.automl.api import automl
-    from palmette.automl.problems.forecasting.problem import METRIC_NAMES
+    from palmette.automl.task_spec.vocabulary import vocabulary
 
+    known = vocabulary().metrics.get(request.metric)
     automl(
         data=train,
         target=",".join(request.targets),
         problem="forecasting",
         horizon=str(request.horizon),
         time=request.time,
-        metric=request.metric if request.metric in METRIC_NAMES else "",
+        metric=request.metric if known and "forecasting" in (known.problem, *known.also) else "",
         split="0%",
         budget=request.seconds,
         seed=request.seed,

@@ -279,7 +279,7 @@ def encoding_key(candidate: Candidate, blueprint: Blueprint) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = None, threads: int = 1) -> Call:
+def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = None) -> Call:
     """Returns the estimator for encoded features, with the class weights or resampling of the candidate's strategy."""
     learner = learner_named(candidate.learner)
     parts = _parts(candidate, blueprint) if learner.layout == "tree" else []
@@ -287,7 +287,6 @@ def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = 
     setup = TrainingSetup(
         facts=facts_of(blueprint),
         seed=blueprint.seed,
-        threads=threads,
         categorical=flags if learner.layout == "tree" else (),
         more=bool(candidate.features),
     )

@@ -98,7 +98,6 @@ class TrainingSetup:
 
     facts: DataFacts
     seed: int = 0
-    threads: int = 1
     categorical: tuple[bool, ...] = ()  # layout `tree`: which features are category codes
     more: bool = False  # layout `tree`: whether an unknown number of features from the user's own code follow
 

@@ -72,7 +72,7 @@ class Neighbours(Learner):
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         few = max(1, setup.facts.rows // 2)  # a fold may train on fewer rows
         count = min(int(settings.get("n_neighbors") or USUAL), few)
-        given = {"n_neighbors": count, "weights": "distance", "n_jobs": setup.threads}
+        given = {"n_neighbors": count, "weights": "distance", "n_jobs": 1}
         return Call(setup.path("sklearn.neighbors.KNeighbors"), given)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
@@ -92,7 +92,7 @@ class _Forest(Learner):
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"n_estimators": rounds or TREES}
         usual |= {} if setup.facts.classes else {"max_features": 0.5}
-        fixed = {"n_jobs": setup.threads, "random_state": setup.seed}
+        fixed = {"n_jobs": 1, "random_state": setup.seed}
         return Call(setup.path(self.path), {**usual, **settings, **fixed})
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:

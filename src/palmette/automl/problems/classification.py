@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Ensembling, Strategy
 from palmette.automl.learners.learner import LABELS
-from palmette.automl.measure import MOVED, Floats, Predictions, Task, in_order, metric_of
+from palmette.automl.measure import MOVED, Floats, Predictions, Task, in_order
 from palmette.automl.problems.supervised import Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.task_spec.spec import TaskSpec
@@ -38,9 +38,9 @@ class Classification(Supervised):
 
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> str:
-        named, target = first_metric(task), profile.target
+        target = profile.target
         assert target is not None
-        return metric_of(named, "classification").name if named else usual_metric(target)
+        return first_metric(task) or usual_metric(target)
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:

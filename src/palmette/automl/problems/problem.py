@@ -162,7 +162,7 @@ class Problem(ABC):
     def objective(task: TaskSpec, profile: Profile) -> str:
         """Returns the metric that candidates are compared by: the requested one, else the default for the target.
 
-        Raises UserError where the metric does not belong to the problem or suit the target.
+        Raises UserError where the metric does not suit the target.
         """
 
     @staticmethod

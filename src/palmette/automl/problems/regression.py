@@ -11,7 +11,7 @@ from palmette.automl.calls import Call, Name
 from palmette.automl.candidates import Ensembling, Strategy
 from palmette.automl.composition import learner_named
 from palmette.automl.formatting import number
-from palmette.automl.measure import LEARN, RESTORE, Floats, Predictions, Task, metric_of
+from palmette.automl.measure import LEARN, RESTORE, Floats, Predictions, Task
 from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.supervised import LOG_SCALES, Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile
@@ -40,7 +40,7 @@ class Regression(Supervised):
         assert target is not None
         least = target.numbers.least if target.numbers is not None else 1.0
         usual = "rmsle" if target.orders >= ORDERS and least >= 0 else "rmse"
-        metric = metric_of(named, "regression").name if (named := first_metric(task)) else usual
+        metric = first_metric(task) or usual
         if (metric == "rmsle" and least < 0) or (metric == "rmse_log" and least <= 0):
             raise error_of(UserError, "metric-unsuited", metric=metric, target=target, least=least)
         return metric

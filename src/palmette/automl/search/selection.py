@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,13 +28,6 @@ MOST_SHARED = 8  # most candidates that a scorer weights jointly
 MOST_CROSSED = 8_000
 """Most values in a candidate's outputs for which cross-fitting is worth its cost; with more, the bias is small."""
 ERRORS = 3.92  # width of a 95 % interval in standard errors
-
-
-class Ranked(NamedTuple):
-    """A candidate and its utility."""
-
-    result: CandidateResult
-    utility: float
 
 
 @dataclass(frozen=True)
@@ -72,8 +64,8 @@ def select(
     def fits(names: Collection[str]) -> bool:
         return taken(names) <= 1.0
 
-    ranked = sorted((Ranked(one, scorer.utility(one.outputs)) for one in eligible), key=lambda one: -one.utility)
-    best = ranked[0].result
+    ranked = sorted(eligible, key=lambda one: -scorer.utility(one.outputs))
+    best = ranked[0]
     single = Ensemble(((best, 1.0),), best.outputs, "single")
     chosen, reason = single, f"{best.name} is {several}"
     if ensembling != "single" and scorer.blends and len(ranked) > 1:
@@ -133,22 +125,22 @@ def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: E
 
 
 def _together(
-    ranked: Sequence[Ranked], scorer: Scorer, ensembling: Ensembling, fits: Callable[[Collection[str]], bool]
+    ranked: Sequence[CandidateResult], scorer: Scorer, ensembling: Ensembling, fits: Callable[[Collection[str]], bool]
 ) -> Ensemble:
     """Returns a policy's best ensemble: the top candidates with the scorer's or equal weights, or a greedy choice."""
-    has_weights = ensembling != "stacking" and scorer.shares([ranked[0].result.outputs]) is not None
+    has_weights = ensembling != "stacking" and scorer.shares([ranked[0].outputs]) is not None
     if ensembling in ("best", "weighted") and not has_weights:
         picked = _greedy(ranked, scorer, fits)
-        parts = [(ranked[place].result, count / picked.total()) for place, count in sorted(picked.items())]
+        parts = [(ranked[place], count / picked.total()) for place, count in sorted(picked.items())]
         return _put_together(parts, scorer, "weighted" if len(parts) > 1 else "single")
     found = list[Ensemble]()
     for count in range(2, min(MOST_SHARED if has_weights else FEW, len(ranked)) + 1):
-        some = [one.result for one in ranked[:count]]
+        some = ranked[:count]
         shares = _of_learners(some, scorer.shares([one.outputs for one in some])) if has_weights else None
         if fits({one.name for one in some}):
             parts = list(zip(some, shares or [1 / count] * count, strict=True))
             found.append(_put_together(parts, scorer, "weighted" if has_weights else ensembling))
-    single = _put_together([(ranked[0].result, 1.0)], scorer, "single")
+    single = _put_together([(ranked[0], 1.0)], scorer, "single")
     choices = [single, *found] if has_weights or not found else found
     best = max(choices, key=lambda one: scorer.utility(one.outputs))
     if not has_weights:
@@ -176,26 +168,27 @@ def _put_together(parts: Sequence[tuple[CandidateResult, float]], scorer: Scorer
     return Ensemble(tuple(parts), made, how)
 
 
-def _greedy(ranked: Sequence[Ranked], scorer: Scorer, fits: Callable[[Collection[str]], bool]) -> Counter[int]:
+def _greedy(ranked: Sequence[CandidateResult], scorer: Scorer, fits: Callable[[Collection[str]], bool]) -> Counter[int]:
     """Counts how often each rank is picked in the best ensemble of the greedy search."""
-    picked, total = Counter({0: 1}), ranked[0].result.outputs
-    found, utility, since = picked.copy(), ranked[0].utility, 0
+    picked, total = Counter({0: 1}), ranked[0].outputs
+    first = utility = scorer.utility(total)
+    found, since = picked.copy(), 0
     for count in range(2, ROUNDS + 1):
         if since >= PATIENCE:
             break
-        names = {ranked[place].result.name for place in picked}
+        names = {ranked[place].name for place in picked}
         utilities = {
-            place: scorer.utility(scorer.blended([total, one.result.outputs], [count - 1, 1]))
+            place: scorer.utility(scorer.blended([total, one.outputs], [count - 1, 1]))
             for place, one in enumerate(ranked)
-            if fits({*names, one.result.name})
+            if fits({*names, one.name})
         }
         place = max(utilities, key=utilities.__getitem__)
         picked[place] += 1
-        total = scorer.blended([total, ranked[place].result.outputs], [count - 1, 1])
+        total = scorer.blended([total, ranked[place].outputs], [count - 1, 1])
         since += 1
         if utilities[place] > utility:
             found, utility, since = picked.copy(), utilities[place], 0
-    return found if utility - ranked[0].utility > LEAST_GAIN * abs(ranked[0].utility) else Counter({0: 1})
+    return found if utility - first > LEAST_GAIN * abs(first) else Counter({0: 1})
 
 
 def _selection(chosen: Ensemble, best: CandidateResult, scorer: Scorer, reason: str) -> Selection:

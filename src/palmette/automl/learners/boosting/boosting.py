@@ -44,8 +44,7 @@ class LightGBM(Learner):
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.05}
         usual |= {"objective": "regression_l1"} if setup.is_absolute else {}
-        fixed = {"n_jobs": setup.threads, **seeded("random_state", setup)}
-        fixed |= {"deterministic": True, "force_row_wise": True} if setup.threads > 1 else {}
+        fixed = {"n_jobs": 1, **seeded("random_state", setup)}
         bagging = {"subsample_freq": 1} if "subsample" in settings else {}
         codes = {"categorical_column": setup.places} if setup.places else {}
         return Call(setup.path("lightgbm.LGBM"), {**usual, **settings, **bagging, **fixed, "verbose": -1, **codes})
@@ -108,7 +107,7 @@ class XGBoost(Learner):
         usual: dict[str, Any] = {"n_estimators": rounds or MOST_ROUNDS, "learning_rate": 0.08}
         usual |= {"subsample": 0.9, "colsample_bytree": 0.8}
         usual |= {"objective": "reg:absoluteerror"} if setup.is_absolute else {}
-        fixed: dict[str, Any] = {"n_jobs": setup.threads, **seeded("random_state", setup)}
+        fixed: dict[str, Any] = {"n_jobs": 1, **seeded("random_state", setup)}
         if setup.places and not setup.more:
             types = ["c" if is_code else "q" for is_code in setup.categorical]
             fixed |= {"feature_types": types, "enable_categorical": True}
@@ -161,7 +160,7 @@ class CatBoost(Learner):
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         usual: dict[str, Any] = {"iterations": rounds or MOST_ROUNDS, "learning_rate": 0.08}
         usual |= {"loss_function": "MAE"} if setup.is_absolute else {}
-        fixed = {"thread_count": setup.threads, **seeded("random_seed", setup), "allow_writing_files": False}
+        fixed = {"thread_count": 1, **seeded("random_seed", setup), "allow_writing_files": False}
         call = Call(setup.path("catboost.CatBoost"), {**usual, **settings, **fixed, "verbose": False})
         if not (places := setup.places):
             return call

@@ -14,7 +14,7 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Candidate, ColumnUse, Ensembling, Folds, Strategy
 from palmette.automl.formatting import number, share, short
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, with_contents
-from palmette.automl.measure import METRICS, Floats, Metric, Predictions, Task, metric_of
+from palmette.automl.measure import METRICS, Floats, Metric, Predictions, Task
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
 from palmette.automl.problems.explanations import Ask, Measure, importance
 from palmette.automl.problems.problem import ClusterResults as Clusters
@@ -44,8 +44,7 @@ class Clustering(Problem):
 
     @staticmethod
     def objective(task: TaskSpec, profile: Profile) -> str:  # noqa: ARG004 - as in every problem
-        named = first_metric(task)
-        metric = metric_of(named, "clustering").name if named else "adjusted_rand" if task.labels else "silhouette"
+        metric = first_metric(task) or ("adjusted_rand" if task.labels else "silhouette")
         if METRICS[metric].needs == "groups" and not task.labels:
             raise error_of(UserError, "no-labels", metric=metric)
         return metric
@@ -164,7 +163,7 @@ class Clustering(Problem):
         columns = [column.name for column in self.blueprint.columns]
         if len(columns) == len(self.blueprint.file_columns):
             return ()  # shuffling whole files does not show what matters inside them
-        rows, measure = splits.holdout[columns], Measure(metric_of("adjusted_rand", "clustering"))
+        rows, measure = splits.holdout[columns], Measure(METRICS["adjusted_rand"])
         return importance(ask, rows, ask(rows).values, measure, columns, seed=self.blueprint.seed)
 
     def report_data(
