@@ -134,3 +134,11 @@ def test_columns_that_no_feature_reads_and_days_that_follow_are_left_out() -> No
     view = load_view(OFFERS / "specs" / "user_offer_redemptions.yaml", OFFERS / "registry.yaml")
     text = PytestWriter(view, CONVENTIONS, TestCases(cases=tuple(examples(view)))).file("m")
     assert "category" not in text and " day=" not in text
+
+
+def test_a_script_that_takes_a_cut_off_though_its_rows_have_their_own_gets_none() -> None:
+    view = load_view(OFFERS / "specs" / "decision_point_in_time.yaml", OFFERS / "registry.yaml")
+    conventions, cases = CONVENTIONS.model_copy(update={"skeleton": "import pyspark"}), examples(view)
+    writer = PytestWriter(view, conventions, TestCases(cases=tuple(cases)))
+    assert "    actual = build(given, None)\n" in writer.file("m")
+    assert writer.assertion(cases[0])[0] == "actual = build(given, None)"

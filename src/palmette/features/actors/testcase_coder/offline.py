@@ -133,7 +133,7 @@ class PytestWriter:
 
     def assertion(self, case: TestCase) -> list[str]:
         """The lines of a test that call the function on the inputs and compare the columns that the case specifies."""
-        lines = [f"actual = {self._call('as_of')}"]
+        lines = [f"actual = {self._call('as_of' if self._as_of_text(case) else '')}"]
         if keys := self._identifying(case):
             lines.append(f'actual = actual.join(expected, on={keys!r}, how="left_semi")')
         actual = "actual" if self._compared(case) == self.view.output else "actual.select(expected.columns)"
@@ -319,6 +319,8 @@ def _argument(view: View, bound: BoundParameter, fixture: str, as_of: str) -> st
             return "given"
         case "table" | "frame" if bound.table or len(view.tables) == 1:
             return f'given["{bound.table or next(iter(view.tables))}"]'
+        case "as_of" if not as_of:
+            return "None"  # the rows have their own
         case "as_of" if bound.annotation.replace(" ", "").lower().startswith("str"):
             return f"{as_of}.isoformat()"
         case "as_of":
