@@ -19,8 +19,8 @@ from palmette.automl.candidates import Blueprint, ColumnUse, Derived, Folds, Own
 from palmette.automl.encoders.columns import quarter
 from palmette.automl.measure import METRICS, Predictions, score
 from palmette.automl.project import write_package
-from palmette.automl.project.metrics import metric_source
 from palmette.automl.project.reading import date_text, in_file_form, number_text
+from palmette.automl.project.writer import metric_source
 from palmette.automl.samples import Dialect, Reading, TableFormat, TotalRows
 from palmette.automl.task_spec.spec import Threshold
 
@@ -213,11 +213,11 @@ def test_metrics_of_a_package_are_those_of_the_harness() -> None:
                 target = np.array(classes)[random.integers(0, len(classes), 60)]
                 predicted = np.array(classes)[probabilities.argmax(axis=1)]
             made = Predictions(predicted, probabilities if classes else None, classes)
-            source = metric_source(blueprint, repr(classes[-1]) if classes else "")
+            function, expression = metric_source(blueprint)
             known: dict[str, Any] = {"np": np, "target": target, "predicted": predicted, "probabilities": probabilities}
             known["model"] = type("Model", (), {"classes_": np.array(classes)})
-            imports = f"from sklearn.metrics import {source.imports}" if source.imports else ""
-            exec(f"{imports}\nvalue = {source.expression}", known)
+            imports = f"from sklearn.metrics import {function}" if function else ""
+            exec(f"{imports}\nvalue = {expression}", known)
             assert known["value"] == pytest.approx(score(metric, target, made), rel=1e-9), (name, classes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -19,12 +20,13 @@ from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
 from palmette.automl.formatting import metric as metric_in_words
 from palmette.automl.kinds import Kind, file_kind
 from palmette.automl.learners.learner import LABELS
+from palmette.automl.measure import METRICS
 from palmette.automl.project.layout import COMPONENTS, FEATURES, ModelCalls, imports_of, laid_out
-from palmette.automl.project.metrics import direction, metric_source
 from palmette.automl.project.reading import in_file_form, reader_source
 from palmette.automl.project.rendering import one_line, rendered
 from palmette.automl.project.vendoring import vendored
 from palmette.automl.weights import weights_named
+from palmette.documents import read_plain
 from palmette.engine.actor import TextFile
 
 if TYPE_CHECKING:
@@ -138,8 +140,18 @@ def _target_type(blueprint: Blueprint) -> str:
             return ".astype(int)" if blueprint.has_whole_classes else ".astype(str)"
 
 
-def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
+def metric_source(blueprint: Blueprint) -> tuple[str, str]:
+    """The function of `sklearn.metrics` that computes the run's metric, if one does, and the whole expression."""
+    known: dict[str, dict[str, str]] = read_plain(Path(__file__).with_name("metrics.yaml"))
+    ranked = known["two_classes" if len(blueprint.classes) == 2 else "many_classes"]
+    expression = (known["every"] | ranked).get(blueprint.metric, "")
     positive = blueprint.positive or (blueprint.classes[-1] if blueprint.classes else "")
+    named = source(int(positive) if blueprint.has_whole_classes else positive)
+    function = re.match(r"(\w+)\(", expression)
+    return function[1] if function else "", expression.replace("{positive}", named)
+
+
+def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
     columns = f"{len(blueprint.columns)} columns" if len(blueprint.columns) > 1 else "one column"
     what = f"{blueprint.target} ({len(blueprint.classes)} classes)" if blueprint.classes else blueprint.target
     dropped: dict[str, list[str]] = {}
@@ -155,8 +167,8 @@ def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
         "left_out": "; ".join(f"{', '.join(names)} ({reason})" for reason, names in dropped.items()),
         "reasons": "; ".join(f"{one.name}: {one.reason}" for one in members if one.reason and len(members) > 1),
         "metric": metric_in_words(blueprint.metric),
-        "direction": direction(blueprint.metric),
-        "metric_source": metric_source(blueprint, source(int(positive) if blueprint.has_whole_classes else positive)),
+        "direction": f"{'greater' if METRICS[blueprint.metric].greater_is_better else 'smaller'} is better",
+        "metric_source": metric_source(blueprint),
         "clusters": not blueprint.target,
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
     }
