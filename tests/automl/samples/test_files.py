@@ -138,6 +138,10 @@ def test_a_table_names_files_in_other_folders(tmp_path: Path) -> None:
             assert load([place]).table["file"].map(lambda path: Path(path).is_file()).all()
     rows.assign(file=[f"{place}.png" for place in range(4)]).to_csv(tmp_path / "set" / "labels" / "labels.csv")
     assert load([tmp_path / "set"]).samples.columns[1].kind == "image"
+    keys = pd.DataFrame({"key": list("0123"), "class": list("0101"), "number": range(4)})
+    keys.to_csv(tmp_path / "set" / "labels" / "labels.csv", index=False)
+    loaded = load([tmp_path / "set"])
+    assert [one.kind for one in loaded.samples.columns] == ["image", "number", "number"] and not reported(loaded)
 
 
 @pytest.mark.parametrize("form", ["bytes", "object", "base64", "url"])
@@ -177,6 +181,12 @@ def test_arrays_of_images(tmp_path: Path) -> None:
     np.savez(tmp_path / "f.npz", X=values / 255, y=numbers)
     made = [with_contents(one.table, ["image"])["image"] for one in (loaded, load([tmp_path / "f.npz"]))]
     assert set(made[0]) == set(made[1])
+    for name, one in (("first", np.stack([values] * 3, 1)), ("last", values[..., None])):
+        np.savez(tmp_path / f"{name}.npz", images=one, labels=numbers)
+        assert len(load([tmp_path / f"{name}.npz"]).table) == 12
+    np.savez(tmp_path / "table.npz", X=values[:, 0], y=numbers)
+    with pytest.raises(InputError, match="no array of images"):
+        load([tmp_path / "table.npz"])
 
 
 def test_a_file_that_changes_ends_the_run(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -56,13 +57,19 @@ def with_files(raw: Raw, repairs: Repairs, files: Sequence[Path] = ()) -> Raw:
 
     Cells name files beside the table, in the folder above it, or among these `files`.
     """
-    raw, path = with_contents_stored(raw), raw.opened.path
-    frame, kinds = raw.frame.copy(deep=False), list(raw.files)
-    base, known = path if path.is_dir() else path.parent, _by_ends(files)
-    for name in raw.names:
-        if kind := _kind_of_cells(frame[name], name, base, known):
-            frame[name] = _read_cells(frame[name], kind, base, known, repairs)
-            kinds.append((name, kind.name))
+    made = _with_named(with_contents_stored(raw), _by_ends(files), repairs)
+    stems = {str(path.with_suffix("")): path for path in files}
+    by_stems = {end: stems[str(path)] for end, path in _by_ends([*map(Path, stems)]).items()}
+    return made if made.files else _with_named(made, by_stems, repairs, most=1)
+
+
+def _with_named(raw: Raw, known: Mapping[str, Path], repairs: Repairs, most: int | None = None) -> Raw:
+    path, frame, kinds = raw.opened.path, raw.frame.copy(deep=False), list(raw.files)
+    base = path if path.is_dir() else path.parent
+    found = ((name, kind) for name in raw.names if (kind := _kind_of_cells(frame[name], name, base, known)))
+    for name, kind in islice(found, most):
+        frame[name] = _read_cells(frame[name], kind, base, known, repairs)
+        kinds.append((name, kind.name))
     return replace(raw, frame=frame, files=tuple(kinds))
 
 
@@ -130,7 +137,8 @@ def _kind_of_cells(column: pd.Series, name: str, base: Path, known: Mapping[str,
     """The kind of the files that the cells name; None where they name none."""
     first = [one for one in column.head(SAMPLE).tolist() if isinstance(one, str)]
     cells = [str(one).strip() for one in first or column.dropna().head(SAMPLE)]
-    named = [one for one in cells if one.lower().endswith(file_suffixes())]
+    is_key = len({*cells}) == len(cells)
+    named = [one for one in cells if one.lower().endswith(file_suffixes()) or (is_key and one in known)]
     if not cells or len(named) < (1 - MOST_OTHERS) * len(cells):
         return None
     found = [kind for one in named if (kind := kind_of_file(place_of(one, base, known)))]
@@ -152,7 +160,7 @@ def readable(paths: Mapping[str, Path], kind: FileKind, subject: str, repairs: R
     made = {cell: first.setdefault(good[cell], str(there[cell].absolute())) for cell in good}
     broken = [f"{cell}: {one.fault}" for cell, one in found.items() if one.fault]
     absent = [cell for cell in paths if cell not in there]
-    unlike = [cell for cell in made if not cell.lower().endswith(kind.suffixes)]
+    unlike = [cell for cell in made if there[cell].suffix.lower() not in kind.suffixes]
     for code, names in (("missing-files", absent), ("unreadable-files", broken), ("other-suffix", unlike)):
         shown = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
         repairs.add(code, subject, len(names), shown=shown)
@@ -345,10 +353,19 @@ def _unpacked(place: Path) -> Path | None:
         return None
 
 
+def _pictures_of(values: np.ndarray) -> np.ndarray | None:
+    """Returns pixels (n, height, width) or (n, height, width, 3), where colours may come first; None for others."""
+    if values.ndim == 4 and values.shape[-1] not in (1, 3):
+        values = np.moveaxis(values, 1, -1)
+    values = values[..., 0] if values.ndim == 4 and values.shape[-1] == 1 else values
+    is_known = values.ndim == 3 or (values.ndim == 4 and values.shape[-1] == 3)
+    return values if is_known and values.dtype.kind in "uif" else None
+
+
 def _write_arrays(place: Path, folder: Path) -> None:
     """Arrays (n, height, width) or (n, height, width, 3) of pixels as files, in folders of parts and labels."""
     arrays: dict[str, Any] = dict(np.load(io.BytesIO(place.read_bytes()), allow_pickle=False))
-    pictures = {name: one for name, one in arrays.items() if one.ndim in (3, 4) and one.dtype.kind in "uif"}
+    pictures = {name: made for name, one in arrays.items() if (made := _pictures_of(one)) is not None}
     if not pictures:
         raise refusal("not-a-table/arrays", place)
     top = _scale([list(pictures.values())], place.name)
