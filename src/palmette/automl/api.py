@@ -50,6 +50,7 @@ class AutoMLOptions(TypedDict, total=False):
     frequency: str
     series: str
     known_ahead: str | Sequence[str]
+    holidays: str
     quantiles: Sequence[float]
     time: str
     split: str | float

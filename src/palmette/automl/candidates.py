@@ -126,6 +126,8 @@ class SeriesUse(Model):
     known: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
     """Covariates known only up to the origin of a forecast."""
+    holidays: str = ""
+    """ISO code of the country whose holidays are covariates."""
     horizon: int = Field(ge=1)
     seasons: tuple[int, ...] = ()
     """Lengths of the detected seasons in steps, strongest first."""

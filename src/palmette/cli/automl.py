@@ -69,6 +69,7 @@ OPTIONS = (
     _one("--frequency", "OFFSET", "Forecasting: time between rows, e.g. h, 15min, MS; inferred if omitted."),
     _one("--series", "COLUMN", "Forecasting: column that identifies the series of each row."),
     _several("--known-ahead", "known_ahead", "COLUMNS", "Forecasting: columns whose future values are known."),
+    _one("--holidays", "COUNTRY", "Forecasting: use the public holidays of a country, e.g. DE or DE-BY."),
     click.option("--quantiles", type=Names(), help="Forecasting: quantiles to predict.  [default: 0.1,0.9]"),
     _one("--labels", "COLUMN", "Clustering: column of labels to compare the clusters with."),
     click.option("--prefer", type=Names(*PREFERENCES), help=f"Preferred beside the score: {', '.join(PREFERENCES)}."),

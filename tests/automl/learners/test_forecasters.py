@@ -68,6 +68,33 @@ def test_what_is_known_ahead_changes_the_forecast(name: str) -> None:
     assert forecast["load"][promoted].mean() - forecast["load"][~promoted].mean() > 2
 
 
+@pytest.mark.parametrize("name", ["linear_forecast", "boosted_forecast"])
+def test_public_holidays_change_the_forecast(name: str) -> None:
+    pytest.importorskip("holidays", reason="holidays is not installed")
+    from palmette.automl.learners.forecasting.public_holidays import PublicHolidays
+
+    stamps = pd.date_range("2019-01-01", "2024-12-31", freq="D")
+    closed = PublicHolidays("DE").counts(stamps)[:, 0]
+    assert closed[-7:].tolist() == [1, 1, 0, 0, 0, 0, 0]  # Christmas
+    rows = pd.DataFrame({"time": stamps, "load": wave(len(stamps)) - 4 * closed})
+    setup = TrainingSetup(facts(holidays="DE", frequency="D", shortest=len(stamps)))
+    made = build(learner_named(name).estimator({}, setup)).fit(rows[:-HORIZON]).predict(rows[:-HORIZON])
+    assert np.abs(made["load"] - rows["load"][-HORIZON:].to_numpy()).mean() < 0.6
+
+
+@pytest.mark.parametrize(("frequency", "day", "count"), [
+    ("h", "2024-12-25 13:00", [1, 1, 0]), ("B", "2024-12-27", [0, 0, 1]), ("W-MON", "2024-12-23", [2, 1, 0]),
+    ("MS", "2024-05-01", [3, 0, 1]), ("ME", "2024-05-31", [3, 0, 1]),
+])  # fmt: skip
+def test_holidays_of_a_step_and_of_its_neighbours(frequency: str, day: str, count: list[float]) -> None:
+    pytest.importorskip("holidays", reason="holidays is not installed")
+    from palmette.automl.learners.forecasting.public_holidays import PublicHolidays
+
+    stamps = pd.date_range("2024-01-01", "2025-02-01", freq=frequency)
+    counts = PublicHolidays("DE").counts(stamps)
+    assert counts[stamps.get_loc(day)].tolist() == count and len(counts) == len(stamps)
+
+
 def test_a_flat_series_beside_others_stays_flat() -> None:
     both = [series(wave(), "wave"), series(np.full(400, 3.0), "flat")]
     for name in ("linear_forecast", "linear_network", "boosted_forecast"):

@@ -42,6 +42,7 @@ def _forecast(found: Forecast) -> str:
         f"of {', '.join(found.targets)}" if len(found.targets) > 1 else "",
         f"for each {found.series}" if found.series else "",
         f"{', '.join(found.known_ahead)} known ahead" if found.known_ahead else "",
+        f"with holidays of {found.holidays}" if found.holidays else "",
     )
     return ", ".join(filter(None, parts))
 

@@ -131,6 +131,8 @@ class Forecast(Model):
     """All columns to forecast, including the target."""
     known_ahead: tuple[str, ...] = ()
     """Columns whose future values are known, e.g. holidays or prices."""
+    holidays: str = ""
+    """ISO code of the country, or of its part, whose public holidays are covariates: `DE`, `DE-BY`."""
     quantiles: tuple[float, ...] = (0.1, 0.9)
     """Forecast in addition to the value."""
 

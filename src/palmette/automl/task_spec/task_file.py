@@ -26,7 +26,7 @@ _UPPER, _LOWER = ("<=", "<"), (">=", ">")
 _LEVELS: Mapping[str, spec.Level] = {
     "-": "forbidden", "not:": "forbidden", "first:": "preferred", "baseline:": "baseline", "": "required",
 }  # fmt: skip
-_OF_FORECAST = frozenset({"horizon", "frequency", "series", "known_ahead", "quantiles"})
+_OF_FORECAST = frozenset({"horizon", "frequency", "series", "known_ahead", "holidays", "quantiles"})
 _FROM = re.compile(r"(?:(?:19|20)\d\d(?:-\d\d){0,2}|--\d\d|P\d+[DWMY])")
 
 
@@ -204,6 +204,8 @@ class StatedTask(spec.StatedFields):
 class TaskFile(spec.TaskFields, StatedTask):
     """A task as a user writes it. Every field is optional; missing ones have a default or follow from the data."""
 
+    holidays: str = ""
+    """Forecast: the country whose public holidays are used, e.g. `DE`, or its part, `DE-BY`."""
     quantiles: tuple[float, ...] = ()
     """Forecast: quantiles of its intervals, such as 0.1 and 0.9."""
     constraints: spec.Texts = ()

@@ -20,7 +20,7 @@ from palmette.automl.problems.forecasting.windows import (
 )
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import Forecast
-from palmette.errors import UserError
+from palmette.errors import PalmetteError, UserError
 
 ONE = SeriesColumns(("load",), "time")
 
@@ -55,6 +55,25 @@ def test_a_horizon_is_steps_or_a_time(text: str, steps: int) -> None:
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(wish: Forecast, code: str) -> None:
     with pytest.raises(UserError) as caught:
+        read_use(hourly(), ONE, wish)
+    assert caught.value.code == code and caught.value.remedy
+
+
+@pytest.mark.parametrize(("country", "installed", "code"), [
+    ("Atlantis", True, "bad-holidays"), ("DE-BY", True, ""), ("DE", False, "missing-library"),
+])  # fmt: skip
+def test_holidays_need_a_country_and_a_package(
+    country: str, installed: bool, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if installed:
+        pytest.importorskip("holidays", reason="holidays is not installed")
+    else:
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    wish = Forecast(holidays=country)
+    if not code:
+        assert read_use(hourly(), ONE, wish).holidays == country
+        return
+    with pytest.raises(PalmetteError) as caught:
         read_use(hourly(), ONE, wish)
     assert caught.value.code == code and caught.value.remedy
 

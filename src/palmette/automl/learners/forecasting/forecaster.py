@@ -34,6 +34,7 @@ class Forecaster(BaseEstimator):
     columns: SeriesColumns  # the roles of the columns
     horizon: int  # rows to forecast
     quantiles: Sequence[float] = ()  # quantiles to forecast beside the values, such as 0.1 and 0.9
+    holidays: Any = None  # counts the holidays of time stamps
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
         """Fits the rows of a table, in any order."""
@@ -74,6 +75,7 @@ class Forecaster(BaseEstimator):
         whole = rows.reset_index(drop=True).reindex(range(len(index)))
         known = [filled(self._numbers(one, whole[one])) for one in self.columns.known]
         parts = calendar(index) if self.columns.time else np.zeros((len(index), 0))
+        known += [self.holidays.counts(index)] if self.holidays else []
         past = [filled(self._numbers(one, table[one])) for one in self.columns.past]
         return [
             Series(

@@ -15,6 +15,7 @@ LEAST_LAGS = 2
 SHARES = (1.0, 0.7, 0.5, 0.25, 0.125)  # lags of the averaged ridge regressions, as shares of the most lags
 MOST_LEVEL = 60  # most last values whose mean is forecast
 MOST_SEASON = 24  # steps of a season above which statistical models of it take too long
+HOLIDAY_COUNTS = 3  # covariates that the holidays of a country make
 MANY = 50  # number of series above which a model for each is worse than one for all
 LOGARITHMS = Range.choice(False, True, default=False, note="of logarithms", searched=False)
 TYPICAL = SeriesUse(targets=("y",), horizon=24, seasons=(24,), shortest=1000, context=720)
@@ -37,15 +38,19 @@ class _Forecast(Learner):
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
         use = setup.facts.series or TYPICAL
         made = Call(self.path, self.inner({**settings, "log": None}, use, setup.facts))
-        if use.known and self.regresses_covariates:
-            made = Call(f"{HERE}.simple.WithCovariates", {"estimator": made, "count": len(use.known)})
+        count = len(use.known) + (HOLIDAY_COUNTS if use.holidays else 0)
+        if count and self.regresses_covariates:
+            made = Call(f"{HERE}.simple.WithCovariates", {"estimator": made, "count": count})
         if settings.get("log"):
             made = Call(f"{HERE}.simple.LogScale", {"estimator": made})
         names = ("targets", "time", "frequency", "series", "known", "past")
         given = {name: value for name in names if (value := getattr(use, name))}
         plain = {name: list(one) if isinstance(one, tuple) else one for name, one in given.items()}
         columns = Call(f"{HERE}.series.SeriesColumns", plain)
-        return Call(f"{HERE}.forecaster.Forecaster", {"estimator": made, "columns": columns, "horizon": use.horizon})
+        found: dict[str, Any] = {"estimator": made, "columns": columns, "horizon": use.horizon}
+        if use.holidays:
+            found["holidays"] = Call(f"{HERE}.public_holidays.PublicHolidays", {"country": use.holidays})
+        return Call(f"{HERE}.forecaster.Forecaster", found)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         use = facts.series or TYPICAL

@@ -1,5 +1,6 @@
 """Properties of a forecast that the data determine: stamps, frequency, horizon and seasons."""
 
+import importlib.util
 import re
 
 import numpy as np
@@ -9,7 +10,7 @@ from palmette.automl.candidates import SeriesUse
 from palmette.automl.learners.forecasting.series import SeriesColumns, by_series, filled, regular, regular_tables
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.task_spec.spec import Forecast
-from palmette.errors import UserError, counted
+from palmette.errors import MachineError, UserError, counted
 from palmette.problems import error_of
 
 FEWEST = 3  # fewest horizons in a series: to train, to validate and to hold out
@@ -32,11 +33,13 @@ USUAL_SEASONS: dict[str, tuple[float, ...]] = {"day": (1.0, 7.0), "week": (7.0, 
 def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> SeriesUse:
     """Determines the frequency, horizon and seasons of typed rows.
 
-    Raises UserError where the series are too short or mixed, or the horizon or the frequency cannot be read.
+    Raises UserError where the series are too short or mixed, or horizon, frequency or country cannot be read.
     """
     if mixed := _mixed_series(rows, columns):
         raise error_of(UserError, "repeated-times", columns=columns, name=mixed)
     frequency = _frequency(rows, columns, wish)
+    if wish.holidays:
+        _require_holidays(wish.holidays, frequency)
     tables = regular_tables(rows[columns.used], columns.series, columns.time, frequency)
     lengths = sorted(len(one) for one in tables.values())
     if not lengths:
@@ -55,12 +58,26 @@ def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> Seri
         series=columns.series,
         horizon=horizon,
         seasons=seasons,
+        holidays=wish.holidays,
         quantiles=wish.quantiles,
         shortest=shortest,
         count=len(tables),
         context=min(lengths[-1], max(MOST_CONTEXT, *(4 * one for one in seasons), 0)),
         is_positive=min(float(one.min()) for one in values) > 0,
     )
+
+
+def _require_holidays(country: str, frequency: str) -> None:
+    if importlib.util.find_spec("holidays") is None:
+        raise error_of(MachineError, "missing-library/holidays", country=country)
+    from palmette.automl.learners.forecasting.public_holidays import dates_of
+
+    if days_of(frequency) is None:
+        raise error_of(UserError, "bad-holidays/dates", country=country)
+    try:
+        dates_of(country, 2000, 2001)
+    except NotImplementedError as error:
+        raise error_of(UserError, "bad-holidays", country=country) from error
 
 
 def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
