@@ -101,12 +101,8 @@ def _undetermined(call: AggregateCall) -> TypedExpression:
 
 def _collected(call: AggregateCall, as_set: bool) -> TypedExpression:
     """An array in an order that Spark does not fix; returned sorted."""
-
-    def run(rows: Any) -> list[Any]:
-        values = _values(call, rows)
-        return sorted(summaries.distinct(values) if as_set else values, key=order_key)
-
-    return TypedExpression(array_of(call.arguments[0].kind), run)
+    call = call._replace(distinct=call.distinct or as_set)
+    return _plain(array_of(call.arguments[0].kind), partial(sorted, key=order_key), call)
 
 
 def _listed(node: exp.GroupConcat, scope: EvaluationScope, build: Build) -> TypedExpression:

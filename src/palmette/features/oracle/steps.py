@@ -93,7 +93,7 @@ class StepState:
         if rule.of is not None:
             number, labels = f"CAST(({rule.of}\n) AS double)", [*map(_sql, rule.labels)]
             bounds = [f"{number} < {_sql(bound)}" for bound in rule.buckets]
-            cases = [*zip(bounds, labels, strict=False), (f"{number} >= {_sql(rule.buckets[-1])}", labels[-1])]
+            cases = [*zip(bounds, labels, strict=False), (f"{number} IS NOT NULL", labels[len(bounds)])]
         self.compute({rule.column: _case(cases, _sql(rule.otherwise))})
 
     def extract(self, rule: fsc_steps.Extract) -> None:
@@ -197,8 +197,9 @@ _DATE_PARTS = {"day_of_week": "dayofweek_iso", "day_of_year": "dayofyear"}
 
 
 def _case(cases: Iterable[tuple[str, str]], otherwise: str) -> str:
-    """The SQL of the first value whose condition is true."""
-    return f"CASE {' '.join(f'WHEN {test} THEN {value}' for test, value in cases)} ELSE {otherwise} END"
+    """The SQL of the first value whose condition is true; a changed step may be without cases."""
+    whens = " ".join(f"WHEN {test} THEN {value}" for test, value in cases)
+    return f"CASE {whens} ELSE {otherwise} END" if whens else otherwise
 
 
 def _sql(value: Any) -> str:

@@ -30,6 +30,8 @@ _SQL = {
     "percentile": "percentile{approximate}({of}, {p})",
 }
 """Functions that are SQL aggregates."""
+_OF_NUMBERS = ("sum", "avg", "stddev")
+"""Those of them that SQL would apply to text and times, too."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,14 @@ def compile_aggregate(
     aggregate: Aggregate, schema: PartialSchema, zone: ZoneInfo
 ) -> tuple[SparkType, Callable[[AggregatedRows], Any]]:
     """The result type of an aggregation, and a function that computes it."""
+    of = compile_row(aggregate.of, schema, zone) if aggregate.of is not None else None
+    if aggregate.function in _OF_NUMBERS and of is not None and not of.kind.is_numeric:
+        raise NotCovered(f"{aggregate.function} of {of.kind}")
     if aggregate.function in _SQL:
         approximate = "_approx" * aggregate.approximate
         sql = _SQL[aggregate.function].format(of=f"{aggregate.of or '*'}\n", p=aggregate.p, approximate=approximate)
         compiled = compile_group(sql, schema, zone)
         return compiled.kind, lambda group: compiled.run(group.rows)
-    of = compile_row(aggregate.of, schema, zone) if aggregate.of is not None else None
     weight = compile_row(aggregate.weight, schema, zone) if aggregate.weight is not None else None
     schema.require(entry.split()[0] for entry in aggregate.order or ())
     rank = compile_group(aggregate.rank_by, schema, zone).run if aggregate.rank_by is not None else len

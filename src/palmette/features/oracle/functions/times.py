@@ -178,20 +178,9 @@ def date_trunc(zone: ZoneInfo, unit: str, at: datetime) -> datetime | None:
 
 def _parsed(target: SparkType, safe: bool, arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """Compiles to_date and to_timestamp: a cast, or parsing by a pattern."""
-    zone = scope.zone
-    if len(arguments) == 1 or arguments[0].kind.name != "string":
-        item = to(arguments[0], target, zone)
-        run = item.run
-    else:
-        text, pattern = (argument.run for argument in arguments)
-
-        def run(row: Any) -> Any:
-            value, shape = text(row), pattern(row)
-            if value is None or shape is None:
-                return None
-            return parse_day(value, shape) if target == DATE else parse_clock(value, shape, zone)
-
-    parsed = TypedExpression(target, run)
+    parse = parse_day if target == DATE else partial(parse_clock, zone=scope.zone)
+    has_pattern = len(arguments) > 1 and arguments[0].kind == STRING
+    parsed = lift(target, arguments, parse) if has_pattern else to(arguments[0], target, scope.zone)
     return attempted(parsed) if safe else parsed
 
 
