@@ -64,6 +64,20 @@ def test_times_of_a_forecast(name: str, time: str) -> None:
     assert task(name, target=target, problem="forecasting").time == time
 
 
+def test_several_columns_are_forecast_together() -> None:
+    made = task("bikes", "Forecast casual and registered for the next 7 days")
+    assert made.forecast.targets == ("casual", "registered") and made.target == "casual"
+    assert made.time == "dteday" and not made.unread
+    with pytest.raises(AssertionError, match="more than one column"):
+        task("bikes", "Forecast casual or registered for the next 7 days")
+
+
+def test_numbered_times_are_no_targets() -> None:
+    made = task("spots", target="all", problem="forecasting")
+    assert made.forecast.targets == ("spots",) and made.time == "year"
+    assert task("spots", target="year", problem="forecasting").time == ""
+
+
 def test_what_a_sentence_states_about_forecasts_is_idle_elsewhere() -> None:
     made = task("customers", "Predict Churn for each Contract in the next 3 months")
     assert made.problem == "classification" and made.forecast == Forecast() and len(made.unread) == 2

@@ -92,7 +92,7 @@ class CandidateLoad:
         """Adds the failure of the driver's run, with its output as evidence."""
         wrong = "; ".join(one.message for one in self.violations)
         last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
-        how = "" if done.ok else f"the search {done.ended} {done.note} {last}".strip()
+        how = "" if done.ok else f"the search ended ({done.ended}): {done.note} {last}".strip()
         message = "; ".join(filter(None, (how, wrong)))[:600] or "the search left nothing"
         found = Violation(code="search-failed", message=message, evidence=done.stderr[-4000:])
         return replace(self, failures=(*self.failures, found))

@@ -22,6 +22,7 @@ MOST_CLASSES = 100  # most distinct numbers of a column of classes if the reques
 CONVENTIONAL = frozenset({"target", "label", "class", "y", "outcome", "response"})  # common names of targets
 TIMES = frozenset({"step", "time", "t", "ds", "index", "year"})  # numeric columns that count steps
 MARGIN = 0.85  # share of a limit on training time that is planned with, because a running fit cannot be interrupted
+_FORECAST_ALL = re.compile(r"\bforecast(?!.*\bor\b)", re.I | re.S)
 _ONE = ("target", "labels", "group_by", "time")
 _SEVERAL = ("include", "exclude", "known_after")
 
@@ -97,6 +98,8 @@ def _with_targets(task: TaskSpec, data: DataSummary) -> TaskSpec:
     names = [part.strip() for part in wanted.split(",") if part.strip()]
     if wanted.casefold() == "all":
         aside = {task.time, task.forecast.series, *task.forecast.known_ahead, *task.exclude}
+        is_dated = any(one.kind == "datetime" for one in data.columns)
+        aside |= {one.name for one in data.columns if one.name.casefold() in TIMES and not is_dated}
         names = [one.name for one in data.columns if one.kind == "number" and one.name not in aside]
     if not names:
         return task
@@ -114,6 +117,13 @@ def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] =
     if task.threshold is not None:
         return _with(task, {"target": task.threshold.column}, "default", "the column of the threshold")
     likely = _likely(task, data)
+    numbers = all(one.kind == "number" for one in data.columns if one.name in candidates)
+    if candidates and numbers and _FORECAST_ALL.search(task.sentence):
+        wish = task.forecast.model_copy(update={"targets": tuple(candidates)})
+        task = task.model_copy(update={"forecast": wish})
+        return _with(
+            task, {"target": candidates[0], "problem": "forecasting"}, "default", "several columns to forecast"
+        )
     if candidates:
         return OpenTarget("The request names more than one column to predict; a model predicts one.", tuple(candidates))
     if len(data.targets) == 1:
@@ -241,7 +251,10 @@ def _with_forecast(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> 
     if task.time:
         return task
     dated = [one for one in data.columns if one.kind == "datetime"]
-    numbered = [one for one in data.columns if one.name.casefold() in TIMES and one.kind in ("number", "identifier")]
+    counts = [
+        one for one in data.columns if one.kind in ("number", "identifier") and one.name not in task.forecast.targets
+    ]
+    numbered = [one for one in counts if one.name.casefold() in TIMES]
     if not task.forecast.series:  # a year repeats where months stand beside it
         numbered = [one for one in numbered if 2 * (one.distinct or 0) > (data.rows or 0)]
     if not (found := dated or numbered):
