@@ -40,13 +40,14 @@ class ScoredHoldOut:
     def __init__(self, text: str) -> None:
         """`text` is FILE:TARGET:METRIC, as the person gives it who starts the server."""
         from palmette.automl.endpoint.delivered import rows_of_file
-        from palmette.automl.measure.metrics import METRICS, metric_of
-        from palmette.automl.task_spec.vocabulary import metric_named
+        from palmette.automl.measure.metrics import METRICS
+        from palmette.automl.task_spec.vocabulary import metric_named, nearest_metric
 
         file, _, rest = text.partition(":")
         self.target, _, name = rest.partition(":")
-        metric = METRICS.get(metric_named(name) or name)
-        self.metric: Metric = metric or metric_of(name, "regression")
+        if (metric := METRICS.get(metric_named(name) or name)) is None:
+            raise UserError(f"There is no metric {name!r}.", nearest_metric(name), code="unknown-metric")
+        self.metric: Metric = metric
         frame = rows_of_file(Path(file))
         if self.target not in frame:
             near = did_you_mean(self.target, map(str, frame))

@@ -15,13 +15,11 @@ from palmette.automl.measure import (
     difference,
     error_reduction,
     interval,
-    metric_of,
     score,
     undefined,
 )
 from palmette.automl.measure.intervals import _scored
 from palmette.automl.measure.metrics import in_order
-from palmette.errors import UserError
 
 TRUTH = np.array(["no", "no", "yes", "yes"])
 CLASSES = ("no", "yes")
@@ -135,11 +133,6 @@ def test_what_does_not_fit_is_refused() -> None:
         score(METRICS["rmse"], np.ones(4), SAID)
     with pytest.raises(ValueError, match="needs probabilities"):
         score(METRICS["roc_auc"], TRUTH, Predictions(TRUTH))
-    with pytest.raises(UserError, match="no metric 'rmsel' for regression") as caught:
-        metric_of("rmsel", "regression")
-    assert "rmse" in str(caught.value)
-    with pytest.raises(UserError, match="no metric 'rmse' for classification"):
-        metric_of("rmse", "classification")
 
 
 def test_an_interval_is_as_wide_as_the_rows_are_few() -> None:

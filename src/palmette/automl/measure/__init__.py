@@ -11,7 +11,6 @@ from palmette.automl.measure.metrics import (
     classes_of,
     error_reduction,
     in_order,
-    metric_of,
     score,
     undefined,
 )
@@ -20,5 +19,5 @@ from palmette.automl.measure.scorer import LEARN, RESTORE, Scale, Scorer, Superv
 __all__ = [
     "LEARN", "METRICS", "MOVED", "RESTORE", "Floats", "Metric", "Predictions", "Scale", "ScoreInterval", "Scorer",
     "SupervisedScorer", "Task", "Units", "blocks", "classes_of", "difference", "error_reduction", "in_order",
-    "interval", "metric_of", "score", "undefined",
+    "interval", "score", "undefined",
 ]  # fmt: skip

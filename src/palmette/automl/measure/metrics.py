@@ -8,9 +8,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.errors import UserError
-from palmette.problems import error_of
-
 Task = Literal["classification", "regression", "clustering", "forecasting"]
 Needs = Literal["labels", "probabilities", "values", "groups", "distances"]
 """distances: of groups and the rows themselves; their numbers (n, d) are passed in place of the truth."""
@@ -147,15 +144,6 @@ def score(metric: Metric, truth: NDArray[np.generic], predictions: Predictions, 
     if metric.needs == "probabilities" and predictions.probabilities is None:
         raise ValueError(f"{metric.name} needs probabilities")
     return float(metric.compute(truth, predictions, positive))
-
-
-def metric_of(name: str, task: Task) -> Metric:
-    """The metric of this name."""
-    found = METRICS.get(name)
-    if found is not None and found.task == task:
-        return found
-    known = sorted(one.name for one in METRICS.values() if one.task == task)
-    raise error_of(UserError, "unknown-metric", name, known, name=name, task=task)
 
 
 def undefined(metric: Metric, truth: NDArray[np.generic]) -> str:
