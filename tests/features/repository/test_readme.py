@@ -29,9 +29,12 @@ def test_functions(text: str, names: list[str]) -> None:
     assert [shape.name for shape in read_readme(text).functions] == names
 
 
-def test_rules_are_bullets_about_code_with_their_continuation() -> None:
-    text = "- Never use UDFs,\n  nor `collect`.\n- Lunch at noon.\n\nImports are sorted.\n"
-    assert read_readme(text).rules == ("Never use UDFs, nor `collect`.",)
+def test_rules_are_list_items_and_sentences_about_code() -> None:
+    text = (
+        "# Rules are here\n\n- Never use UDFs,\n  nor `collect`.\n- Lunch at noon.\n\nImports are\nsorted. No jokes.\n"
+    )
+    assert read_readme(text).rules == ("Never use UDFs, nor `collect`.", "Imports are sorted.")
+    assert read_readme("Every script has these functions:\n\n| script | is |\n").rules == ()
 
 
 def test_a_long_readme_is_cut() -> None:

@@ -23,8 +23,10 @@ _CUTOFF = re.compile(r"as_?of|cut_?off|date|until|day|timestamp|^ds$")
 CASTS = re.compile(r"\b(every|each|all)\b.*\bcast(s|ed)?\b", re.IGNORECASE)
 SORTED = re.compile(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", re.IGNORECASE)
 """Rules of a README that ask for a cast of every column, and for sorted rows."""
+EXACT_FUNCTIONS = re.compile(r"\bexactly (\w+) functions\b")
+"""A rule that allows no other function; `these` functions, or their number."""
 _VIEW = re.compile(r"view|feature|name|job")
-_VIEWS = re.compile(r"<\w*(?:view|name|feature|job|module)\w*>|\{(?:view|name|feature|job|module)\}")
+_VIEWS = re.compile(r"<\w*(?:view|name|feature|job|module)\w*>|(?<=[./])<\w+>|\{(?:view|name|feature|job|module)\}")
 _FORMATS = re.compile(r"""\.(parquet|csv|orc|json|delta)\(|format\(["'](\w+)["']\)""")
 DOCSTRING_FORMS: Mapping[Literal["google", "numpy", "sphinx"], str] = {
     "google": r"^(Args|Returns):$",
@@ -55,7 +57,7 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
         imports={dotted: local for dotted, (local, _) in usual.items()},
         statements={dotted: text for dotted, (_, text) in usual.items()},
         docstrings=_stated_form(readme) or _docstrings(neighbours),
-        helpers=_helpers(neighbours),
+        helpers=_helpers(neighbours, readme),
         casts=_most(casts) or CASTS.search(readme) is not None,
         type_objects=_most([quote not in "\"'" for quote in cast_types]),
         sorted=_most([is_sorted(node) for node in builders]) or SORTED.search(readme) is not None,
@@ -97,7 +99,7 @@ def _docstrings(neighbours: Sequence[Neighbour]) -> Literal["google", "numpy", "
     return "plain"
 
 
-def _helpers(neighbours: Sequence[Neighbour]) -> Literal["public", "private", "method", "none"]:
+def _helpers(neighbours: Sequence[Neighbour], readme: str) -> Literal["public", "private", "method", "none"]:
     """How neighbours name the helper functions of their build function, or of functions without one."""
     found = list[Function]()
     for one in neighbours:
@@ -106,7 +108,7 @@ def _helpers(neighbours: Sequence[Neighbour]) -> Literal["public", "private", "m
         own = (*one.module.functions, *one.module.methods)
         found += [function for function in own if function.name in called and function.name != entry]
     if not found:
-        return "none" if len(neighbours) > 1 else "private"
+        return "none" if len(neighbours) > 1 or EXACT_FUNCTIONS.search(readme) else "private"
     methods = [one for neighbour in neighbours for one in neighbour.module.methods]
     if _most([one in methods for one in found]):
         return "method"

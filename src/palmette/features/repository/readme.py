@@ -28,7 +28,7 @@ _SUBJECT = re.compile(
 _DUTY = re.compile(
     r"\b(must|never|always|only|no|not|don't|every|each|all|use|avoid|prefer|ends?|begins?|starts?|define[sd]?|is|are"
     r"|follows?|lists?|refers?|belongs?|returns?|derives?|write|per|keep|live[sd]?|lie[sd]?|go(?:es)?|as|ha[sv]e?|takes?"
-    r"|passes|begins?|should|instead|formats?|checks?)\b|`[^`<]*<\w+>",
+    r"|passes|begins?|should|instead|formats?|checks?|with|everywhere)\b|`[^`<]*<\w+>",
     re.IGNORECASE,
 )
 _DEFINES = re.compile(
@@ -71,14 +71,17 @@ def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES, helpers: Coll
     >>> read_readme("- Scripts live in `jobs/<view>.py`.").script_path
     'jobs/{view}.py'
     """
-    bullets = _bullets(_FENCE.sub("", text))
+    prose = _FENCE.sub("", text)
+    bullets = _bullets(prose)
     paths = _paths(text, test_names)
     length = LINE_LENGTH.search(text)
     return ReadmeConventions(
         functions=_functions(text, bullets, helpers),
         **paths,
         line_length=int(length[1] or length[2]) if length and 60 <= int(length[1] or length[2]) <= 200 else None,
-        rules=tuple(b[:_LONGEST] for b in bullets if _SUBJECT.search(b) and _DUTY.search(b))[:_MOST_RULES],
+        rules=tuple(
+            rule[:_LONGEST] for rule in [*bullets, *_sentences(prose)] if _SUBJECT.search(rule) and _DUTY.search(rule)
+        )[:_MOST_RULES],
     )
 
 
@@ -96,6 +99,14 @@ def _bullets(text: str) -> list[str]:
         else:
             inside = False
     return items
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """The sentences of paragraphs, but for those that introduce a list."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        if not re.match(r"\s*(?:[#|<>]|$)", paragraph) and not _BULLET.match(paragraph.strip().splitlines()[0]):
+            sentences = re.split(r"(?<=[.;]) (?=[A-Z`])", " ".join(paragraph.split()))
+            yield from (sentence for sentence in sentences if not sentence.endswith(":"))
 
 
 def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:

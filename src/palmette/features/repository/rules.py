@@ -13,7 +13,14 @@ from typing import Literal, NamedTuple
 
 from palmette.features.artefacts import Conventions
 from palmette.features.repository.checkout import called_names, is_python
-from palmette.features.repository.habits import CASTS, DOCSTRING_FORMS, SORTED, is_sorted, output_columns
+from palmette.features.repository.habits import (
+    CASTS,
+    DOCSTRING_FORMS,
+    EXACT_FUNCTIONS,
+    SORTED,
+    is_sorted,
+    output_columns,
+)
 from palmette.features.repository.readme import LINE_LENGTH
 from palmette.features.signature import is_frame, shape_of
 
@@ -97,6 +104,9 @@ def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         name = re.fullmatch(r"[.@]?(?:[\w.]+\.)?([A-Za-z_]\w*)(?<!\.py)(?P<rest>\(.*\))?(?: -> .+)?", code)
         if re.match(r"(from [\w.]+ )?import ", code):
             yield _import(code, files, is_forbidden=is_forbidden)
+        elif runner := re.match(r"(?:python3? -m )?(pytest(?= |$)|unittest\b)", code):
+            collects = runner[1] == "pytest" or "unittest.TestCase" in files.tests
+            yield _Claim(f"{runner[1]} collects the tests", collects != is_forbidden)
         elif re.match(r"--[a-z]", code):
             option = re.split(r"[ =]", code)[0]
             arguments = files.conventions.entry.arguments
@@ -124,7 +134,8 @@ def _named_for_view(code: str, rule: str, files: DeliveredFiles) -> _Claim:
     snake, camel = (_PLACEHOLDER.sub(name, code) for name in (files.view, files.view.title().replace("_", "")))
     if re.search(r"\.\w+$", code) and " " not in code:
         path = snake.removeprefix("./")
-        return _Claim(f"`{path}`", path in (files.script_path, files.test_path, files.config_path))
+        query = files.conventions.query_path.replace("{view}", files.view)
+        return _Claim(f"`{path}`", path in (files.script_path, files.test_path, files.config_path, query))
     if found := next((name for name in (snake, camel) if name in f"{files.script} {files.tests}"), ""):
         return _Claim(f"`{found}` is there", holds=True)
     is_required = _FUNCTIONS.search(rule) or re.search(r"\bclass(es)?\b", rule)
@@ -172,8 +183,8 @@ def _words(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         yield _Claim("no UDF", not {"udf", "pandas_udf"} & files.called)
     if re.search(r"\bprint\b", forbidden):
         yield _Claim("`print` is never called", "print" not in files.called)
-    number = re.search(r"\bexactly (\w+) functions\b", rule)
-    words = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+    number = EXACT_FUNCTIONS.search(rule)
+    words = {"these": len(files.conventions.functions), "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
     if number and number[1] in words:
         count = len(files.functions)
         yield _Claim(f"the script has {count} functions", count == words[number[1]])
