@@ -120,10 +120,9 @@ def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] =
     numbers = all(one.kind == "number" for one in data.columns if one.name in candidates)
     if candidates and numbers and _FORECAST_ALL.search(task.sentence):
         wish = task.forecast.model_copy(update={"targets": tuple(candidates)})
-        task = task.model_copy(update={"forecast": wish})
-        return _with(
-            task, {"target": candidates[0], "problem": "forecasting"}, "default", "several columns to forecast"
-        )
+        unread = tuple(one for one in task.unread if not any(name in one for name in candidates))
+        task = task.model_copy(update={"forecast": wish, "unread": unread})
+        return _with(task, {"target": candidates[0], "problem": "forecasting"}, "default", "several are forecast")
     if candidates:
         return OpenTarget("The request names more than one column to predict; a model predicts one.", tuple(candidates))
     if len(data.targets) == 1:
