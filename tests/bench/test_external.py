@@ -1,5 +1,7 @@
 """The adapter gives what a comparison reads: a prediction a row, and probabilities by class."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -90,3 +92,10 @@ def test_a_forecaster_is_kept_from_origin_to_origin(tmp_path: Path, monkeypatch:
 def test_an_unknown_task_is_refused() -> None:
     refused = run("a", "b", "y", "event_log_classification", "rand", "9", "c")
     assert refused.exit_code == 2 and "event_log_classification" in refused.output
+
+
+def test_a_series_with_a_model_is_forecast_without_the_search() -> None:
+    """Each call of a comparison is a program of its own: what it imports is the time that it takes."""
+    code = "import sys, palmette_bench.external; print({'pandas', 'sklearn', 'palmette.automl'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -121,7 +121,7 @@ def _stored(content: bytes, kind: FileKind) -> str | None:
 
 def with_texts(frame: pd.DataFrame, base: Path) -> pd.DataFrame:
     """The table with texts in the place of the names of their files."""
-    named = [name for name in frame if _kind_of_cells(frame[name], name, base, {}) is TEXT_FILES]
+    named = [name for name in map(str, frame) if _kind_of_cells(frame[name], name, base, {}) is TEXT_FILES]
     return frame.assign(**{name: _read_cells(frame[name], TEXT_FILES, base, {}, Repairs()) for name in named})
 
 

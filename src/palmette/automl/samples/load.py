@@ -283,7 +283,8 @@ def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> dict[str, pd
 
 def _others(frame: pd.DataFrame, files: Collection[str]) -> int:
     """The number of columns beside those of files that models can use or learn."""
-    columns = {name: typed(frame[name], name, ".", Repairs()).series for name in frame if files and name not in files}
+    others = [name for name in map(str, frame) if files and name not in files]
+    columns = {name: typed(frame[name], name, ".", Repairs()).series for name in others}
     return sum(
         kind_of(one, name) not in UNUSABLE and not names_parts(name, one.dropna().unique()[: PARTS + 1])
         for name, one in columns.items()
