@@ -134,7 +134,8 @@ def _mixed_series(rows: pd.DataFrame, columns: SeriesColumns) -> str:
     dated = rows[rows[columns.time].notna()]
     if dated.duplicated(columns.time).mean() < REPEATED:
         return ""
-    few = [name for name in dated if name not in columns.used and 1 < dated[name].nunique() <= len(dated) / FEWEST]
+    others = [name for name in map(str, dated) if name not in columns.used]
+    few = [name for name in others if 1 < dated[name].nunique() <= len(dated) / FEWEST]
     return next((name for name in few if dated.duplicated([columns.time, name]).mean() <= UNIQUE), "")
 
 
