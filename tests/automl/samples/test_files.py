@@ -144,6 +144,20 @@ def test_a_table_names_files_in_other_folders(tmp_path: Path) -> None:
     assert [one.kind for one in loaded.samples.columns] == ["image", "number", "number"] and not reported(loaded)
 
 
+def test_answers_keep_the_names_of_files(tmp_path: Path) -> None:
+    names = [f"photo{place}" for place in range(8)]
+    for place, name in enumerate(names):
+        write(tmp_path / "set" / "photos" / f"{name}.png", picture(place))
+    parts = {"train": {"id": names[:5], "kind": list("ababa")}, "test": {"id": names[5:]}}
+    parts["sample_submission"] = {"id": names[:4:-1], "kind": ["a"] * 3}
+    for name, columns in parts.items():
+        pd.DataFrame(columns).to_csv(tmp_path / "set" / f"{name}.csv", index=False)
+    loaded = load([tmp_path / "set"])
+    assert loaded.samples.key == "id" and loaded.samples.columns[0].kind == "image"
+    assert loaded.submission is not None and loaded.submission["id"].tolist() == names[:4:-1]
+    assert list(loaded.submission_order) == [2, 1, 0]
+
+
 @pytest.mark.parametrize("form", ["bytes", "object", "base64", "url"])
 def test_cells_hold_files(tmp_path: Path, form: str) -> None:
     files = [picture(place) for place in range(4)]

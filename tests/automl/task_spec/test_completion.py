@@ -133,6 +133,13 @@ def test_where_two_columns_could_be_the_target_somebody_has_to_name_it(text: str
         assert caught.value.code == "request-no-target"
 
 
+def test_files_without_labels_have_no_target() -> None:
+    chosen = chosen_target(TaskSpec(), DataSummary(columns=table({"photo": "image 90: a.jpg"}).columns))
+    assert isinstance(chosen, OpenTarget)
+    with pytest.raises(UserError, match="folder per class"):
+        chosen.answered(None)
+
+
 def test_the_data_may_mark_the_target_but_a_conventional_name_is_not_enough_for_words_that_were_not_read() -> None:
     data = DataSummary(columns=TABLES["marks"].columns, targets=("points",))
     marked = chosen_target(TaskSpec(), data)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from palmette.automl.artefacts import DataPlan, Treatment
 from palmette.automl.candidates import Derived, Operation
-from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind
+from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, file_kind
 from palmette.automl.problems.problem import problem_named
 from palmette.automl.profile import Profile
 from palmette.automl.samples import SampleColumn, Samples
@@ -98,12 +98,13 @@ def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, st
     """Returns the reasons for excluded columns, by name. Reasons from the request precede those from the data."""
     included = {column.name for name in task.include if (column := samples.column(name))}
     others = [one.name for one in samples.columns if one.name not in included and one.kind not in STRUCTURE]
+    files = {one.name for one in samples.columns if file_kind(one.kind)}
     reasons: Mapping[str, Iterable[str]] = {
         "the request excludes it": task.exclude,
         "it is known only after the outcome": task.known_after,
         "clusters are compared with it": [task.labels],
         "the request names other columns to use": others if task.include else (),
-        "it only identifies the row of an answer": [samples.key],
+        "it only identifies the row of an answer": {samples.key} - files,
         "it names the part of each row": [samples.split_column],
         "it names an entity, and new rows are of other ones": {profile.split.group} - included,
     }

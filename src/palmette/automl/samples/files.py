@@ -70,7 +70,8 @@ def _with_named(raw: Raw, known: Mapping[str, Path], repairs: Repairs, most: int
     for name, kind in islice(found, most):
         frame[name] = _read_cells(frame[name], kind, base, known, repairs)
         kinds.append((name, kind.name))
-    return replace(raw, frame=frame, files=tuple(kinds))
+    named = {name: raw.frame[name] for name, _ in kinds}
+    return replace(raw, frame=frame, files=tuple(kinds), named=named)
 
 
 def _by_ends(files: Sequence[Path]) -> dict[str, Path]:

@@ -6,8 +6,8 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +53,7 @@ class Raw:
     arrays: tuple[tuple[str, ArrayUse], ...] = ()  # name and origin of each column of files that were made of numbers
     related: tuple[Raw, ...] = ()  # tables that columns were added from
     joins: tuple[Join, ...] = ()  # how these were added
+    named: Mapping[str, pd.Series[Any]] = field(default_factory=dict)  # cells of each column of files, as they were
 
     @property
     def name(self) -> str:
@@ -63,8 +64,8 @@ class Raw:
         return tuple(self.frame.columns)
 
     def texts(self, name: str) -> pd.Series[Any]:
-        """A column as keys."""
-        return keys_of(self.frame[name])
+        """A column as keys; names of files as they were written."""
+        return keys_of(self.named.get(name, self.frame[name]))
 
     def with_columns(self, frame: pd.DataFrame) -> Raw:
         """The table with further columns on the right."""

@@ -58,6 +58,8 @@ class OpenTarget(NamedTuple):
             if plain.casefold() in (str(number), name.casefold()):
                 return name
         remedy = f"Name it: --target COLUMN. Candidates are {listed(self.candidates)}."
+        if not self.candidates:
+            remedy = "Put files into a folder per class, or name them in a table with their labels."
         raise UserError(self.reason, remedy, code="request-no-target")
 
 
@@ -130,6 +132,8 @@ def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] =
     named = [name for name in likely if "".join(name_words(name)) in CONVENTIONAL]
     if len(named) == 1 and not task.unread:
         return _with(task, {"target": named[0]}, "data", "the only column that is named like a target")
+    if not likely:
+        return OpenTarget("The data have no column that can be predicted.", ())
     if not task.sentence.strip():
         return OpenTarget("Nothing names the column to predict.", likely)
     return OpenTarget("The request does not name the column to predict as the data have it.", likely)
