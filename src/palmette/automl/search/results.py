@@ -135,7 +135,8 @@ def read_results(
     results = [one for one in read if isinstance(one, CandidateResult)]
     violations += [one for one in read if isinstance(one, Violation)]
     if not results and not violations:
-        notes = [f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note] or ["the time was up"]
+        untried = ["the time was up; a longer --budget helps"]
+        notes = [f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note] or untried
         violations.append(_violation("no-candidate", LOG, f"has no candidate that finished: {'; '.join(notes)}"))
     return CandidateLoad(tuple(trials), tuple(results), tuple(violations), log.processor_seconds, rows=log.rows)
 
