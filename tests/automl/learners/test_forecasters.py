@@ -52,7 +52,7 @@ def test_every_starting_point_forecasts_a_wave(name: str) -> None:
         forecast = made.predict(rows[:-HORIZON])
         assert list(forecast["time"]) == list(rows["time"][-HORIZON:])
         error = np.abs(forecast["load"] - rows["load"][-HORIZON:].to_numpy()).mean()
-        assert error < (0.8 if start.name.endswith("level") else 0.3), start.name
+        assert error < (2.0 if start.name.endswith(("last", "level")) else 0.3), start.name
         recent = made.predict(rows[-HORIZON - last_rows(made) : -HORIZON])
         assert np.allclose(recent["load"], forecast["load"], rtol=1e-3), "earlier rows do not matter"
 
@@ -107,7 +107,8 @@ def test_the_median_of_mostly_empty_steps_is_zero() -> None:
     rows = table(load=np.where(np.random.default_rng(0).random(400) < 0.2, 5.0, 0.0))
     for metric, level in (("mae", 0.0), ("mse", rows["load"][-60:].mean())):
         data = replace(facts(seasons=()), metric=metric)
-        (start,) = learner_named("naive").portfolio(data)
+        last, start = learner_named("naive").portfolio(data)
+        assert not last.settings, "a baseline is never delivered, so the last value is a candidate, too"
         made = build(learner_named("naive").estimator(start.settings, TrainingSetup(data))).fit(rows)
         assert made.predict(rows)["load"].iloc[0] == pytest.approx(level)
 

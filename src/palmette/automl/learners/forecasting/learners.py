@@ -85,6 +85,7 @@ class Naive(_Forecast):
             if use.shortest >= 6 * season:
                 mean = {"season": season, "count": 4}
                 found[f"mean-{season}"] = (mean, f"the mean of the last 4 times {season} steps")
+        found["last"] = ({}, "the last value again: nothing beats it where changes are random")
         level = {"count": min(MOST_LEVEL, max(use.shortest // 2, 2))}
         return {**found, "level": (level, "the mean of many last values, for series without trend and season")}
 
