@@ -258,6 +258,12 @@ def test_days_without_a_time_are_told_apart_at_the_start_of_a_window() -> None:
     assert "tickets: rows exactly at the start of the window do not count" in suite.detected(suite.cases())
 
 
+def test_the_order_by_time_is_told_from_the_order_by_keys(user_offers: Callable[..., View]) -> None:
+    last = {"function": "last", "source": "redemptions", "of": "amount", "order": ["redeemed_at", "id"]}
+    suite = CaseSelector(user_offers(features=[{"name": "amount", "dtype": "decimal(12,2)", "aggregate": last}]))
+    assert "amount: the order begins with id" in suite.detected(suite.cases())
+
+
 def test_conditions_on_ages_and_counts_are_told_apart(user_offers: Callable[..., View]) -> None:
     """There are as many events, and events as long ago, as conditions name; also where an age in whole days is 0."""
     events = {"source": "redemptions", "window": "30d"}

@@ -16,6 +16,8 @@ WINDOW = "the window is"
 """Prefix of changes in the length of a window."""
 COLUMN = "the column is"
 """Prefix of changes to another column of the same type."""
+ORDER = "the order begins with"
+"""Prefix of changes that order rows without the first column of their order."""
 MOST = 8
 """Maximum number of changes of one expression."""
 
@@ -61,8 +63,12 @@ def step_changes(step: fsc_steps.Step) -> Iterator[tuple[str, tuple[fsc_steps.St
 
 
 def aggregate_changes(aggregate: fsc.Aggregate, source: ViewSource) -> Iterator[tuple[str, fsc.Aggregate]]:
-    """Mistakes in what an aggregation does with nulls, duplicates and columns, beside those in a single field."""
+    """Mistakes in what an aggregation does with nulls, duplicates, order and columns, beside those in one field."""
     yield from changes(aggregate)
+    if aggregate.function in ("first", "last", "last_k", "collect"):
+        rest = aggregate.order[1:] if aggregate.order else source.table.keys
+        if rest and not {each.split()[0] for each in rest} - source.schema.keys():
+            yield f"{ORDER} {rest[0]}", aggregate.model_copy(update={"order": rest})
     for what, update in (*_nulls(aggregate), *_other_columns(source, aggregate.of or "")):
         yield what, aggregate.model_copy(update=update)
 

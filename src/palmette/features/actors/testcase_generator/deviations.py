@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from palmette.features.actors.testcase_generator.changes import (
     COLUMN,
+    ORDER,
     WINDOW,
     aggregate_changes,
     changes,
@@ -178,7 +179,7 @@ def _features(view: View) -> Iterator[DeviatingView]:
                 _with(small, changed),
                 moves_rows=False,
                 is_boundary=what.startswith(WINDOW),
-                is_listed=not what.startswith(COLUMN),
+                is_listed=not what.startswith((COLUMN, ORDER)),
             )
         own = narrowed(view, (feature.name,))
         for other in _siblings(view, feature):
