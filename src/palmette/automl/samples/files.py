@@ -43,6 +43,7 @@ from palmette.knowledge.web import cache_folder
 from palmette.problems import error_of
 
 SAMPLE, MOST_OTHERS = 60, 0.2  # cells that are looked at, and the share of them that may name no file of the kind
+SHORTEST = 60  # characters of a file as base64
 MOST_FILES = 200_000  # of a folder
 HEAD = 2000  # bytes of a file of text that are looked at
 SHOWN = 5
@@ -93,18 +94,25 @@ def with_contents_stored(raw: Raw) -> Raw:
     made = dict[str, pd.Series]()
     for name in raw.names:
         column = raw.frame[name]
-        head = [_content(cell) for cell in column.dropna().iloc[:SAMPLE]]
-        found = [kind for content in head for kind in file_kinds().values() if kind.knows(content)]
+        head = _head(column)
+        contents = [content for cell in head if (content := _content(cell))]
+        found = [kind for content in contents for kind in file_kinds().values() if kind.knows(content)]
         if found and len(found) >= (1 - MOST_OTHERS) * len(head):
             kind = max(found, key=found.count)
             made[name] = pd.Series([_stored(_content(cell), kind) for cell in column], column.index, object)
     return replace(raw, frame=raw.frame.assign(**made)) if made else raw
 
 
+def _head(column: pd.Series) -> list[Any]:
+    """The first cells that are not missing."""
+    first = [one for one in column.head(SAMPLE).tolist() if isinstance(one, str | bytes | dict)]
+    return first or column.dropna().head(SAMPLE).tolist()
+
+
 def _content(cell: object) -> bytes:
     """The file in a cell: bytes, base64, a `data:` URL, or an object with `bytes`; empty if there is none."""
     cell = cell.get("bytes") if isinstance(cell, dict) else cell
-    if isinstance(cell, str):
+    if isinstance(cell, str) and len(cell) >= SHORTEST:
         try:
             return base64.b64decode(cell.partition(",")[2] if cell.startswith("data:") else cell, validate=True)
         except ValueError:
@@ -136,8 +144,7 @@ def _read_cells(
 
 def _kind_of_cells(column: pd.Series, name: str, base: Path, known: Mapping[str, Path]) -> FileKind | None:
     """The kind of the files that the cells name; None where they name none."""
-    first = [one for one in column.head(SAMPLE).tolist() if isinstance(one, str)]
-    cells = [str(one).strip() for one in first or column.dropna().head(SAMPLE)]
+    cells = [str(one).strip() for one in _head(column)]
     is_key = len({*cells}) == len(cells)
     named = [one for one in cells if one.lower().endswith(file_suffixes()) or (is_key and one in known)]
     if not cells or len(named) < (1 - MOST_OTHERS) * len(cells):
