@@ -36,7 +36,7 @@ def the_run(place: Path) -> Path:
 
 def test_a_run_that_is_asked_to_end_ends_in_order(tmp_path: Path) -> None:
     places = {number: tmp_path / number.name for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)}
-    running = {number: start(place, pause=0.3) for number, place in places.items()}
+    running = {number: start(place, pause=0.8) for number, place in places.items()}
     waiting = {*running}
     while waiting:
         time.sleep(0.02)

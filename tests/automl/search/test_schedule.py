@@ -182,9 +182,11 @@ def test_the_first_candidate_that_ends_in_time_has_to_finish() -> None:
 
 
 @pytest.mark.parametrize(("quicker", "needed"), [(0.9, "knn"), (0.1, "linear")])
-def test_where_none_ends_in_time_the_first_of_those_about_as_quick_has_to_finish(quicker: float, needed: str) -> None:
+def test_where_none_ends_in_time_the_first_of_those_about_as_quick_has_to_finish(
+    quicker: float, needed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = Clock((DUMMY, KNN, LINEAR), {}, folds=np.arange(100_000) % 3, seconds=1.5)
     seconds = {"knn": 100.0, "linear": 100.0 * quicker}
-    clock.schedule._seconds_needed = lambda one: seconds[one.name]  # type: ignore[method-assign]
+    monkeypatch.setattr(clock.schedule, "_seconds_needed", lambda one: seconds[one.name])
     clock.schedule._decided(0.0)
     assert clock.schedule.needed == needed and clock.schedule.most_rows < 100_000
