@@ -29,8 +29,8 @@ def file_content(cell: Any) -> bytes | None:
         return bytes(cell)
     if isinstance(cell, str) and cell.startswith("data:"):
         return base64.b64decode(cell.partition(",")[2], validate=True)
-    if isinstance(cell, str) and cell:
-        with suppress(ValueError):  # a path has a suffix, whose point is not base64
+    if isinstance(cell, str) and len(cell) >= 60:  # a shorter text is a path
+        with suppress(ValueError):  # a long path has a point or an underscore, which are not base64
             return base64.b64decode(cell, validate=True)
     if isinstance(cell, str | Path) and str(cell):
         return Path(cell).read_bytes()

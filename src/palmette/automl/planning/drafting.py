@@ -150,9 +150,8 @@ class PlanContext:
 
     def _ranked(self, usual: Strategy) -> Iterator[tuple[tuple[bool, float], Candidate]]:
         for name in self.constraints.allowed:
-            for number, config in enumerate(
-                (*learner_named(name).portfolio(self.facts), *encoder_starts(name, self.facts))
-            ):
+            starts = (*learner_named(name).portfolio(self.facts), *encoder_starts(name, self.facts))
+            for number, config in enumerate(starts):
                 made = Candidate(
                     name=config.name,
                     learner=name,
