@@ -233,13 +233,17 @@ def test_a_disk_without_room_for_an_answer_stops_before_it_is_paid(
 
 
 def test_an_interrupt_waits_for_what_is_under_way_and_begins_nothing(tmp_path: Path) -> None:
-    """Answers on their way are kept, and no element goes on to its next paid call."""
-    till, both = Till(), threading.Barrier(2)
+    """Answers on their way are kept, and no element goes on to its next paid call. Threads start slowly here."""
+    till, both, start = Till(), threading.Barrier(2), threading.Thread.start
+
+    def start_slowly(thread: threading.Thread) -> None:
+        start(thread)
+        time.sleep(0.2)
 
     def interrupt() -> Paid:
-        if both.wait(10) == 0:
+        if (last := both.wait(10)) == 0:
             os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.5)
+        time.sleep(0.5 + 0.5 * last)
         return till()
 
     class Twice(Each):
@@ -255,6 +259,7 @@ def test_an_interrupt_waits_for_what_is_under_way_and_begins_nothing(tmp_path: P
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("os.cpu_count", lambda: 2)
+        patch.setattr(threading.Thread, "start", start_slowly)
         with pytest.raises(KeyboardInterrupt):
             run_topology(toys(), tmp_path)
     assert till.made == 2 == run_state(tmp_path).spent.spend.calls

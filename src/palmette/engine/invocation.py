@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import time
 import traceback
 from collections.abc import Iterator, Mapping
@@ -130,17 +131,24 @@ class Invoker:
         made = self._store.get(before) if before else None
         known = made if isinstance(made, list) and len(made) == len(items) else [None] * len(items)
 
+        ready = threading.Event()  # a pool does not wait for a thread whose start an interrupt ends
+
         def attempts(index: int) -> _Outcome:
+            ready.wait()
             key = self._wiring.key(name, {**rest, "": canonical(items[index])})
             last = self._store.put(known[index]) if known[index] is not None else None
             return self._attempts(_Task(name, self._input(name, inputs, items[index]), key, order, last, index))
 
         with ThreadPoolExecutor(max_workers=max(1, min(len(items), os.cpu_count() or 1))) as pool:
             try:
-                outcomes = list(pool.map(attempts, range(len(items))))
+                running = pool.map(attempts, range(len(items)))
+                ready.set()
+                outcomes = list(running)
             except KeyboardInterrupt:
                 self._recorder.interrupt(name)
                 raise
+            finally:
+                ready.set()
         if failures := [outcome for outcome in outcomes if not outcome.ok]:
             reasons = dict.fromkeys(failure.reason for failure in failures if failure.reason)
             verdict = _together([failure.verdict for failure in failures])

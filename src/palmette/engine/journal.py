@@ -123,7 +123,8 @@ class Journal(AbstractContextManager["Journal"]):
         return str(found[0]) if found else None
 
     def close(self) -> None:
-        self._held.close()
+        with self._guard:  # SQLite crashes if a connection is closed while another thread uses it
+            self._held.close()
 
     def __exit__(self, *_: object) -> None:
         self.close()
