@@ -46,7 +46,7 @@ class Tuner:
         rounded = {key: float(f"{one:.4g}") if isinstance(one, float) else one for key, one in found.items()}
         self.count += 1
         update = {
-            "name": f"{base.learner.replace('_', '')}{MARK}{self.count}",
+            "name": f"{base.learner}{MARK}{self.count}",
             "settings": {**base.settings, **rounded},
             "reason": f"settings of {base.name} searched",
         }
