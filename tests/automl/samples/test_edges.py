@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from palmette.automl.endpoint.delivered import rows_of_file
 from palmette.automl.samples.load import load
 from palmette.errors import InputError, UserError
 
@@ -33,6 +34,12 @@ def test_edges_become_neighbours_and_what_is_left_out_is_reported(tmp_path: Path
     assert (counts["edges-unknown"], counts["edges-loops"]) == (2, 1)
     assert counts["edges-repeated"] == 7 and counts["edges-read"] == 2 and counts["nodes-alone"] == 1
     assert {one.role for one in found.samples.files} == {"train", "edges"}
+
+
+def test_nodes_to_predict_are_read_with_their_edges(tmp_path: Path) -> None:
+    said: list[str] = []
+    rows = rows_of_file(written(tmp_path, NODES.drop(columns="kind"), EDGES.iloc[[0, 1, 2, 3, 5]]), tell=said.append)
+    assert rows["neighbours"].tolist() == ["b", "a c", "b", None] and any("nobody" in one for one in said)
 
 
 def test_named_files_and_archives_are_read_alike(tmp_path: Path) -> None:

@@ -141,11 +141,12 @@ def rows_of_file(path: Path, table: str = "", tell: Callable[[str], object] = st
     from palmette.automl.samples.load import tables_at
     from palmette.automl.samples.values import text_of
 
-    raw, *others = found = tables_at(path, table, Repairs())
+    repairs = Repairs()
+    raw, *others = found = tables_at(path, table, repairs)
     if others:
         listed = ", ".join(repr(one.name) for one in found)
         raise error_of(UserError, "which-table", count=len(found), path=str(path), listed=listed)
-    for repair in raw.repairs:
+    for repair in (*raw.repairs, *repairs):
         tell(repair.text)
     frame = raw.frame.set_axis(list(raw.sources), axis=1)
     mixed = [name for name, dtype in frame.dtypes.items() if dtype.kind == "O" and not hasattr(dtype, "pyarrow_dtype")]

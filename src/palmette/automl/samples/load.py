@@ -99,7 +99,9 @@ def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> 
 
 def tables_at(place: Path, table: str, repairs: Repairs) -> list[Raw]:
     """The tables of a file or folder that `table` names, joined with related ones; paths of the files in cells."""
-    return list(map(with_contents_stored, _named(_read(place, data_files(place), repairs), table, (), repairs)))
+    raws, structure = structure_of(_read(place, data_files(place), repairs), repairs)
+    raws = [with_contents_stored(raw) for raw in _named(raws, table, (), repairs)]
+    return [structure.beside(raw, repairs) for raw in raws] if structure else raws
 
 
 def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repairs) -> list[Raw]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,9 +51,9 @@ class Edges:
         keys = pd.concat([keys_of(one[node]) for one in frames], ignore_index=True)
         if (repeated := keys[keys.duplicated()]).size:
             raise error_of(UserError, "nodes-repeated", count=len(repeated), node=node, example=repeated.iloc[0])
-        texts = pd.Series([as_text(one) for one in _neighbours(keys, self, repairs)], dtype=object)
+        texts = _neighbours(keys, self, repairs)
         repairs.add("nodes-alone", self.raw.name, texts.isna().sum())
-        name = NEIGHBOURS if NEIGHBOURS not in loaded.table else f"{NEIGHBOURS}_of_node"
+        name = _free_name(loaded.table)
         rows, first = len(loaded.table), {node: keys.to_numpy(object), name: texts.to_numpy(object)}
         table = loaded.table.assign(**{column: cells[:rows] for column, cells in first.items()})
         rest = {column: cells[rows:] for column, cells in first.items()}
@@ -69,6 +69,11 @@ class Edges:
         inference = loaded.inference.assign(**rest) if loaded.inference is not None else None
         samples = Samples.model_validate(dict(loaded.samples) | found)
         return replace(loaded, samples=samples, table=table, inference=inference)
+
+    def beside(self, rows: Raw, repairs: Repairs) -> Raw:
+        """Rows to predict with the same column; edges to nodes of other tables are left out."""
+        texts = _neighbours(rows.texts(self.node), self, repairs)
+        return rows.with_columns(pd.DataFrame({_free_name(rows.names): texts}))
 
 
 def edges_apart(raws: Sequence[Raw], repairs: Repairs) -> tuple[list[Raw], Edges | None]:
@@ -137,8 +142,12 @@ def _is_of_triples(table: Raw, node: str) -> bool:
     return 0 < table.texts(table.names[1]).nunique() <= MOST_COLUMNS
 
 
-def _neighbours(keys: pd.Series[Any], edges: Edges, repairs: Repairs) -> list[list[str]]:
-    """The keys of the neighbours of each node, in the order of the table."""
+def _free_name(columns: Container[str]) -> str:
+    return NEIGHBOURS if NEIGHBOURS not in columns else f"{NEIGHBOURS}_of_node"
+
+
+def _neighbours(keys: pd.Series[Any], edges: Edges, repairs: Repairs) -> pd.Series[Any]:
+    """The neighbours of each node as text, in the order of the keys."""
     index, name = pd.Index(keys), edges.raw.name
     texts = [edges.raw.texts(one) for one in edges.ends]
     starts, ends = (index.get_indexer(pd.Index(one)) for one in texts)
@@ -155,4 +164,4 @@ def _neighbours(keys: pd.Series[Any], edges: Edges, repairs: Repairs) -> list[li
     both = both[np.lexsort((both[:, 1], both[:, 0]))]
     parts = np.split(both[:, 1], np.searchsorted(both[:, 0], np.arange(1, len(keys))))
     values = keys.to_numpy(object)
-    return [list(values[one]) for one in parts]
+    return pd.Series([as_text(list(values[one])) for one in parts], dtype=object)
