@@ -108,6 +108,30 @@ def test_graphml_and_node_link_json_are_graphs(tmp_path: Path) -> None:
         assert table["size"].tolist() == [1, 2, 3, 4] and table["neighbours"].tolist() == ["b", "a c", "b", None]
 
 
+GML = """graph [
+  node [ id 7 label "Ann" size 1 ]
+  node [ id 8 label "Bo" size 2 ]
+  node [ id 9 label "{last}" size 3 ]
+  edge [ source 7 target 8 value 2.5 ]
+]"""
+GEXF = """<?xml version="1.0"?><gexf xmlns="http://www.gexf.net/1.2draft" version="1.2"><graph>
+<attributes class="node"><attribute id="0" title="size" type="integer"/></attributes><nodes>{nodes}</nodes>
+<edges><edge id="0" source="a" target="b"/><edge id="1" source="b" target="c"/></edges></graph></gexf>"""
+
+
+def test_gml_and_gexf_are_graphs(tmp_path: Path) -> None:
+    node = '<node id="{0.id}" label="{0.id}"><attvalues><attvalue for="0" value="{0.size_}"/></attvalues></node>'
+    (tmp_path / "one.gexf").write_text(GEXF.format(nodes="".join(map(node.format, _rows()))), "utf-8")
+    (tmp_path / "two.gml").write_text(GML.format(last="Cy"), "utf-8")
+    (tmp_path / "same.gml").write_text(GML.format(last="Ann"), "utf-8")
+    table = load([tmp_path / "one.gexf"]).table
+    assert table["size"].tolist() == [1, 2, 3, 4] and table["neighbours"].tolist() == ["b", "a c", "b", None]
+    assert "label" not in table
+    table = load([tmp_path / "two.gml"]).table
+    assert table["id"].tolist() == ["Ann", "Bo", "Cy"] and table["neighbours"].tolist() == ["Bo", "Ann", None]
+    assert load([tmp_path / "same.gml"]).table["neighbours"].tolist() == ["8", "7", None]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

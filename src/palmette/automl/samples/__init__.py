@@ -122,7 +122,7 @@ class DataFile(Model):
     sha256: str
     """Digest of the bytes of the file."""
     format: str
-    """csv, parquet, json, excel, sqlite, duckdb, arrow, graphml, or files for a folder of files of one kind."""
+    """csv, parquet, json, excel, sqlite, duckdb, arrow, graphml, gexf, gml, or files for a folder of one kind."""
     dialect: Dialect | None = None
     rows: int
 

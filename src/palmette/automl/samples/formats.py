@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from palmette.automl.parsing import EXACT, as_column
 from palmette.automl.samples import Dialect, Repairs
 from palmette.automl.samples.delimited import LINE_END, raw_of, read_delimited, table_in
-from palmette.automl.samples.opening import DAMAGE, Opened, decode, most_unpacked
+from palmette.automl.samples.opening import DAMAGE, GRAPHS, Opened, decode, most_unpacked
 from palmette.automl.samples.tables import Raw, typed_table
 from palmette.errors import MachineError
 from palmette.problems import error_of
@@ -148,21 +148,36 @@ def _graph(opened: Opened, nodes: Objects, edges: Objects) -> Sequence[tuple[str
     return [(name, _records(opened, rows).infer_objects()) for name, rows in tables if rows]
 
 
-def _graphml(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Nodes and edges of GraphML, with their attributes."""
+def _graph_file(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Nodes and edges of GraphML, GEXF or GML, with their attributes."""
     if DECLARED.search(opened.data):  # entities can make a short file endless
         raise opened.refusal("not-a-table/entities")
-    networkx = importlib.import_module("networkx")
+    networkx, stream = importlib.import_module("networkx"), io.BytesIO(opened.data)
     try:
-        graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=io.BytesIO(opened.data)))
+        if opened.format == "graphml":
+            graphs = list(networkx.readwrite.graphml.GraphMLReader()(path=stream))
+        elif opened.format == "gexf":
+            graphs = [networkx.read_gexf(stream)]
+        else:
+            graphs = [_gml(networkx, decode(opened.data)[0].splitlines())]
     except networkx.NetworkXException as error:
         raise opened.damaged(error) from error
     if len(graphs) != 1:
         raise opened.refusal("not-a-table/graphs", count=len(graphs))
-    nodes = [{NODE: name} | {f"{key}_value" if key == NODE else key: cell for key, cell in facts.items()}
+    nodes = [{NODE: name} | {f"{key}_value" if key == NODE else key: cell for key, cell in _flattened(facts).items()}
              for name, facts in graphs[0].nodes(data=True)]  # fmt: skip
-    edges = [{**facts, **dict(zip(ENDS, ends, strict=True))} for *ends, facts in graphs[0].edges(data=True)]
+    if all(row.get("label") == str(row[NODE]) for row in nodes):
+        nodes = [{key: cell for key, cell in row.items() if key != "label"} for row in nodes]
+    edges = [{**_flattened(facts), **dict(zip(ENDS, ends, strict=True))} for *ends, facts in graphs[0].edges(data=True)]
     yield from _graph(opened, nodes, edges)
+
+
+def _gml(networkx: Any, lines: Sequence[str]) -> Any:
+    """The graph of GML, by its labels where they are unique."""
+    try:
+        return networkx.parse_gml(lines)
+    except networkx.NetworkXError:
+        return networkx.parse_gml(lines, label="id")
 
 
 def _excel(opened: Opened) -> Iterator[tuple[str, NumberedRows]]:
@@ -308,6 +323,7 @@ def _column(cells: Any) -> pd.Series[Any]:
 
 
 READERS: Mapping[str, Callable[[Opened], Iterator[tuple[str, pd.DataFrame | NumberedRows]]]] = {
-    "parquet": _parquet, "arrow": _arrow, "duckdb": _duckdb, "sqlite": _sqlite, "graphml": _graphml, "excel": _excel,
+    "parquet": _parquet, "arrow": _arrow, "duckdb": _duckdb, "sqlite": _sqlite, "excel": _excel,
+    **dict.fromkeys(GRAPHS, _graph_file),
 }  # fmt: skip
 """Readers of binary formats; each yields names and rows of tables."""

@@ -30,7 +30,8 @@ MOST_RATIO, ALWAYS = 200, 2**26  # of unpacked to packed bytes, above this numbe
 
 DATA = (
     ".csv", ".tsv", ".tab", ".psv", ".dat", ".data", ".parquet", ".pq", ".json", ".jsonl", ".ndjson", ".xlsx", ".xlsm",
-    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow", ".graphml", ".content", ".cites",
+    ".sqlite", ".sqlite3", ".db", ".duckdb", ".feather", ".arrow", ".graphml", ".gexf", ".gml",
+    ".content", ".cites",
 )  # fmt: skip
 MAYBE = (".txt", ".gz", ".bz2", ".xz", ".zip", "")
 NOTES = ("readme", "licence", "license", "changelog", "requirements")
@@ -56,7 +57,11 @@ REFUSED: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("an ARFF file", (b"@relation",)),
 )
 PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
-GRAPHML = re.compile(rb"<graphml[\s>]")
+GRAPHS = {
+    "graphml": re.compile(rb"(?s)\A(?=<).*?<graphml[\s>]"),
+    "gexf": re.compile(rb"(?s)\A(?=<).*?<gexf[\s>]"),
+    "gml": re.compile(rb"\A(?:(?:#|creator|comment|version)[^\n]*\n\s*)*graph\s*\["),
+}
 ARFF_COMMENTS = re.compile(rb"\A(?:%[^\n]*\n\s*)+(?=@)")
 DAMAGE = (
     OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, SyntaxError, ArithmeticError, RuntimeError,
@@ -240,8 +245,8 @@ def _format(name: str, data: bytes) -> str:
     if binary and (known := next((one for one in FORMATS if data.startswith(one)), b"")):
         return FORMATS[known]
     start = ARFF_COMMENTS.sub(b"", data[:4000].lstrip(b"\xef\xbb\xbf \t\r\n")).lower()
-    if start.startswith(b"<") and GRAPHML.search(start):
-        return "graphml"
+    if graph := next((name for name, mark in GRAPHS.items() if mark.search(start)), ""):
+        return graph
     for what, magics in REFUSED:
         exact = magics if binary else tuple(one for one in magics if not one.isalnum())
         if start.startswith(magics) or data.startswith(exact):
