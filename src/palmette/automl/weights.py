@@ -60,6 +60,8 @@ class NetworkFamily(Model):
     """Learner that forecasts series with them."""
     features: str
     """Field of `config.json` with the size of a vector."""
+    sign: str = ""
+    """Field of `config.json` that only this family has, where `model_type` does not name it."""
     times: int = 1
     """Number of vectors that are concatenated."""
 
@@ -82,8 +84,9 @@ def network_folder(kind: str, learner: str = "") -> Weights | None:
     named = os.environ.get(FOLDER)
     for file in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
         config, tensors, folder = json.loads(file.read_text(encoding="utf-8")), file.with_name(TENSORS), file.parent
-        name = "chronos" if "chronos_config" in config else str(config.get("model_type", ""))
-        family = catalogue().families.get(name)
+        families = catalogue().families
+        signed = (one for one in families.values() if one.sign and one.sign in config)
+        family = next(signed, families.get(str(config.get("model_type", ""))))
         if not family or (family.kind, family.learner) != (kind, learner) or not tensors.is_file():
             continue
         sizes = [config, *(part for part in config.values() if isinstance(part, dict))]
@@ -95,7 +98,7 @@ def network_folder(kind: str, learner: str = "") -> Weights | None:
             sha256=_digest(tensors, tensors.stat().st_mtime_ns),
             megabytes=round(tensors.stat().st_size / 1e6, 1),
             licence=licence[1] if licence else "unknown",
-            source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config.get('model_type')}.",
+            source=f"The folder {folder.name!r} of ${FOLDER}, architecture {config.get('model_type', family.learner)}.",
             features=family.times * int(found[-1] if isinstance(found, list) else found),
         )
     return None

@@ -182,6 +182,14 @@ class TimesFm(Chronos):
     path = f"{HERE}.pretrained_forecast.TimesFmForecast"
 
 
+class Toto(Chronos):
+    name = "toto"
+    requires = ("torch", "safetensors")
+    description = "A network of the Toto family in a folder of $PALMETTE_MODELS, trained on many other series."
+    rank = 0.7
+    path = f"{HERE}.toto.TotoForecast"
+
+
 class ThetaMethod(_Forecast):
     name = "theta"
     families = frozenset({"statistical", "exponential_smoothing"})
