@@ -33,7 +33,7 @@ LAST = 2000  # events whose steps are shown by default
 
 
 @dataclass
-class Step:
+class ShownStep:
     """One decision with its result, or an event between decisions, which has no number."""
 
     number: int | None
@@ -45,9 +45,9 @@ class Step:
     workspace: str = ""  # below the run's `work` folder, if it has one
 
 
-def steps_of(run: End) -> list[Step]:
+def steps_of(run: End) -> list[ShownStep]:
     """The steps of a run, in order, as far as their events are loaded."""
-    steps: list[Step] = []
+    steps: list[ShownStep] = []
     kinds = Counter(entry.event.kind for entry in run.entries)
     invoked = Counter(entry.event.actor for entry in run.entries if isinstance(entry.event, e.InvocationStarted))
     invocations = Counter({name: run.state.actor(name).invocations - times for name, times in invoked.items()})
@@ -58,16 +58,16 @@ def steps_of(run: End) -> list[Step]:
             case e.Decided() | e.DecisionRefused() as event:
                 steps.append(_decided(next(decisions), event))
             case e.ArtefactEdited() as event:
-                steps.append(Step(None, event.artefact, "edited", note=f"by {event.by}"))
+                steps.append(ShownStep(None, event.artefact, "edited", note=f"by {event.by}"))
             case e.ActorUndone() as event:
-                steps.append(Step(None, event.actor, "gone", note="what it had made outside of the run"))
+                steps.append(ShownStep(None, event.actor, "gone", note="what it had made outside of the run"))
             case e.CallFailed() as event if event.code == e.LOST:
                 note = f"as {event.role or event.actor}; it may have been paid for"
-                steps.append(Step(None, "call", "lost", note=note))
+                steps.append(ShownStep(None, "call", "lost", note=note))
             case e.RunEnded() as event:
                 ended = f"{event.status}{f': {event.reason}' if event.reason else ''}"
             case e.RunResumed():
-                steps.append(Step(None, "run", "resumed", note=f"it was {ended}"))
+                steps.append(ShownStep(None, "run", "resumed", note=f"it was {ended}"))
                 ended = "killed"
             case e.InvocationStarted() as event:
                 invocations[event.actor] += 1
@@ -78,17 +78,17 @@ def steps_of(run: End) -> list[Step]:
     return steps
 
 
-def _decided(number: int, event: e.Decided | e.DecisionRefused) -> Step:
+def _decided(number: int, event: e.Decided | e.DecisionRefused) -> ShownStep:
     if isinstance(event, e.DecisionRefused):
-        return Step(number, event.next, "refused", note=event.reason)
+        return ShownStep(number, event.next, "refused", note=event.reason)
     if event.question:
-        return Step(number, "human", "asked", note=event.question)
+        return ShownStep(number, "human", "asked", note=event.question)
     outcome = "done" if event.next in {"END", "STOP"} else "unfinished"
     sent = "; ".join(f"back to {one.actor}: {one.instruction}" for one in event.orders if one.instruction)
-    return Step(number, event.next, outcome, note=sent or (event.diagnosis if event.next == "STOP" else ""))
+    return ShownStep(number, event.next, outcome, note=sent or (event.diagnosis if event.next == "STOP" else ""))
 
 
-def _continue(step: Step, event: e.Event) -> None:
+def _continue(step: ShownStep, event: e.Event) -> None:
     match event:
         case e.AttemptFailed() | e.AttemptSucceeded():
             step.attempts.append(event)
@@ -157,7 +157,7 @@ def _show(folder: Path, run: End, evidence: bool, as_json: bool) -> None:
     print_table(("artefact", "version", "made by", "where"), places)
 
 
-def _print_attempts(steps: list[Step], evidence: bool, work: Path) -> None:
+def _print_attempts(steps: list[ShownStep], evidence: bool, work: Path) -> None:
     failing = [step for step in steps if any(isinstance(attempt, e.AttemptFailed) for attempt in step.attempts)]
     if failing:
         click.echo("\nfailed attempts")
@@ -198,7 +198,7 @@ def run_json(folder: Path, run: End) -> dict[str, object]:
     }
 
 
-def step_json(step: Step) -> dict[str, object]:
+def step_json(step: ShownStep) -> dict[str, object]:
     names = ("item", "reason", "fix", "output", "seconds")
     attempts = [
         {

@@ -57,7 +57,7 @@ def network_content(learner: Any, features: Any, classifies: bool) -> bytes:
     """The ONNX file of a network."""
     import torch
 
-    class Network(torch.nn.Module):
+    class Exported(torch.nn.Module):
         def forward(self, cells: Any) -> Any:
             made = learner.network_.requires_grad_(False)(cells)
             if classifies:
@@ -67,7 +67,7 @@ def network_content(learner: Any, features: Any, classifies: bool) -> bytes:
     file, example = out / "model.onnx", torch.as_tensor(features[:2])
     names: dict[str, Any] = {"input_names": ["features"], "output_names": ["outputs"]}
     axes = {"features": {0: "rows"}, "outputs": {0: "rows"}}
-    torch.onnx.export(Network().eval(), (example,), file, dynamic_axes=axes, dynamo=False, **names)
+    torch.onnx.export(Exported().eval(), (example,), file, dynamic_axes=axes, dynamo=False, **names)
     return file.read_bytes()
 
 

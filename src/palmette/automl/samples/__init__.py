@@ -95,7 +95,7 @@ class PlainFormat(Model):
     """How a delimited text, or a sheet, is written."""
 
 
-class Join(PlainFormat):
+class TableJoin(PlainFormat):
     """How columns are added from a related file."""
 
     table: str
@@ -108,7 +108,7 @@ class Join(PlainFormat):
 class TableFormat(PlainFormat):
     """How files like the user's are read with pandas, and joined with related ones."""
 
-    joins: tuple[Join, ...] = ()
+    joins: tuple[TableJoin, ...] = ()
 
 
 class DataFile(Model):
@@ -198,7 +198,7 @@ class Samples(DataSummary):
     threshold: Threshold | None = None
     """Made two classes of the target. The table has the classes, the files have its numbers."""
     repairs: tuple[Repair, ...] = ()
-    joins: tuple[Join, ...] = ()
+    joins: tuple[TableJoin, ...] = ()
     """The columns from related tables, in the order in which they are added."""
 
     def column(self, name: str) -> SampleColumn | None:

@@ -15,7 +15,7 @@ import duckdb
 import pandas as pd
 
 from palmette.automl.kinds import is_id_name
-from palmette.automl.samples import Dialect, Join, Repairs, TableError
+from palmette.automl.samples import Dialect, Repairs, TableError, TableJoin
 from palmette.automl.samples.formats import quoted
 from palmette.automl.samples.tables import Raw
 from palmette.documents import read_plain
@@ -28,7 +28,7 @@ TIME_NAMED = re.compile(r"time|date|stamp", re.IGNORECASE)
 SQL: Mapping[str, Any] = read_plain(Path(__file__).with_suffix(".yaml"))
 
 
-class Times(NamedTuple):
+class JoinTime(NamedTuple):
     """The column with the times of rows, as SQL, and its middle."""
 
     sql: str
@@ -61,7 +61,7 @@ def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: b
             kind = other.format if other.format in ("parquet", "json", "excel") else "csv"
             dialect = (other.dialect or Dialect()).model_copy(update={"totals": None})
             form = {"format": kind, "dialect": dialect}
-            added = Join.model_validate({"table": _stem(other), "file": other.name, "sql": join, **form})
+            added = TableJoin.model_validate({"table": _stem(other), "file": other.name, "sql": join, **form})
             joined = replace(joined.with_columns(made), joins=(*joined.joins, added))
             repairs.add("joined", other.name, made.shape[1], key=theirs, main=main.name)
     return joined
@@ -105,21 +105,21 @@ def _is_key(raw: Raw, name: str) -> bool:
     return bool(texts[texts != ""].is_unique)
 
 
-def _times(raw: Raw, key: str) -> Times | None:
+def _times(raw: Raw, key: str) -> JoinTime | None:
     """Returns the column with the time of each row; None if there is none but the key."""
     found = [times for name in raw.names if name != key and (times := _as_times(raw, name)) is not None]
     return max([one for one in found if one.is_date] or found, key=lambda one: one.middle, default=None)
 
 
-def _as_times(raw: Raw, name: str) -> Times | None:
+def _as_times(raw: Raw, name: str) -> JoinTime | None:
     """Returns a column of timestamps, or of numbers that its name calls times; None for any other."""
     column = raw.frame[name]
     texts = column.dropna().astype(str).iloc[:MANY]
     if len(texts) and texts.map(lambda text: bool(DATE.match(text))).all():
         times = pd.to_datetime(column.astype(object), format="ISO8601", errors="coerce", utc=True)
-        return Times(f"as_time({_name(raw, name)})", True, times.median())
+        return JoinTime(f"as_time({_name(raw, name)})", True, times.median())
     numbers = _numbers(column) if TIME_NAMED.search(name) else None
-    return None if numbers is None else Times(f"as_number({_name(raw, name)})", False, numbers.median())
+    return None if numbers is None else JoinTime(f"as_number({_name(raw, name)})", False, numbers.median())
 
 
 def _numbers(column: pd.Series) -> pd.Series | None:
@@ -128,7 +128,7 @@ def _numbers(column: pd.Series) -> pd.Series | None:
     return numbers if numbers.notna().sum() >= max(1, NUMERIC * column.notna().sum()) else None
 
 
-def _lookup(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple[Times, Times] | None) -> str:
+def _lookup(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple[JoinTime, JoinTime] | None) -> str:
     """Returns the SQL for the columns of the row of each key; missing where that row is later."""
     made = [f",\n    other.{_name(other, name)} AS {quoted(f'{by}_{name}')}" for name in other.names if name != theirs]
     if times is not None:
@@ -138,7 +138,7 @@ def _lookup(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple
     return str(SQL["lookup"]).format(made="".join(made), other=quoted(_stem(other)), earlier=earlier, **keys)
 
 
-def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple[Times, Times] | None) -> str:
+def _aggregates(main: Raw, other: Raw, mine: str, theirs: str, by: str, times: tuple[JoinTime, JoinTime] | None) -> str:
     """Returns the SQL for aggregates of the rows of each key; only of earlier ones if both tables have times."""
     made = ""
     for name in other.names:

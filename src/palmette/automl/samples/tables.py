@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from palmette.automl.kinds import FALSE, TRUE, Kind
-from palmette.automl.samples import ArrayUse, DataFile, Dialect, Join, Repairs, Role, TableError
+from palmette.automl.samples import ArrayUse, DataFile, Dialect, Repairs, Role, TableError, TableJoin
 from palmette.automl.samples.opening import Opened
 from palmette.automl.samples.values import MISSING
 
@@ -52,7 +52,7 @@ class Raw:
     files: tuple[tuple[str, Kind], ...] = ()  # name and kind of each column whose cells are paths of files
     arrays: tuple[tuple[str, ArrayUse], ...] = ()  # name and origin of each column of files that were made of numbers
     related: tuple[Raw, ...] = ()  # tables that columns were added from
-    joins: tuple[Join, ...] = ()  # how these were added
+    joins: tuple[TableJoin, ...] = ()  # how these were added
     named: Mapping[str, pd.Series[Any]] = field(default_factory=dict)  # cells of each column of files, as they were
 
     @property

@@ -75,7 +75,7 @@ def _percentile(aggregate: Aggregate, rows: Rows) -> CodeFragment:
 
 
 @dataclass(frozen=True)
-class Order:
+class RowOrder:
     """The order of rows: by one struct of columns, ascending or descending."""
 
     columns: tuple[str, ...]
@@ -92,12 +92,12 @@ def is_mixed(aggregate: Aggregate) -> bool:
     return len({ascending for _, ascending in directions(aggregate)}) > 1
 
 
-def order_of(aggregate: Aggregate, rows: Rows) -> Order:
+def order_of(aggregate: Aggregate, rows: Rows) -> RowOrder:
     parts = directions(aggregate)
     if is_mixed(aggregate):
         assert rows.position is not None
-        return Order((rows.position, *rows.source.table.keys), True)
-    return Order(tuple(name for name, _ in parts), all(ascending for _, ascending in parts))
+        return RowOrder((rows.position, *rows.source.table.keys), True)
+    return RowOrder(tuple(name for name, _ in parts), all(ascending for _, ascending in parts))
 
 
 def _edge(last: bool) -> Callable[[Aggregate, Rows], CodeFragment]:

@@ -27,7 +27,7 @@ def words_of(text: str) -> set[str]:
     return {word[:-1] if word.endswith("s") and len(word) > 3 else word for word in found if word not in STOP}
 
 
-class _Listed(Source):
+class _TableSource(Source):
     """Sets of a list that names a file of each."""
 
     kinds = ("dataset",)
@@ -40,7 +40,7 @@ class _Listed(Source):
         download(self.name, record.files[0], folder / file_name(record, self.ending), MOST_BYTES)
 
 
-class OpenML(_Listed):
+class OpenML(_TableSource):
     """https://www.openml.org/apis: lists by offset, 412 at their end. Names are matched here."""
 
     name = "openml"
@@ -88,7 +88,7 @@ class OpenML(_Listed):
         )
 
 
-class UCI(_Listed):
+class UCI(_TableSource):
     """https://archive.ics.uci.edu: a list by words, and a description with the address of a CSV file."""
 
     name = "uci"

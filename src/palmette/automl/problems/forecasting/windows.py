@@ -85,7 +85,7 @@ def stretches(length: int, horizon: int, count: int) -> Iterator[tuple[int, int]
         yield (start, end) if start >= 2 else (0, 0)
 
 
-class Window(NamedTuple):
+class ForecastWindow(NamedTuple):
     """A horizon of the hold-out, forecast from the rows before it."""
 
     origin: int  # number of the origin, the same for windows of several series
@@ -113,14 +113,14 @@ class HoldoutWindows:
         return {name: start for name, start in known.items() if len(self.tables[name]) - start >= self.use.horizon}
 
     @cached_property
-    def windows(self) -> list[Window]:
+    def windows(self) -> list[ForecastWindow]:
         """By origin and series; evenly spread if there are many origins."""
         horizon = self.use.horizon
         counts = {name: (len(self.tables[name]) - start) // horizon for name, start in self.starts.items()}
         most = max(counts.values(), default=0)
         picks = np.unique(np.linspace(0, most - 1, min(MOST_ORIGINS, most)).round().astype(int))
         return [
-            Window(origin, name, start + int(pick) * horizon)
+            ForecastWindow(origin, name, start + int(pick) * horizon)
             for origin, pick in enumerate(picks)
             for name, start in self.starts.items()
             if pick < counts[name]
@@ -157,7 +157,7 @@ class HoldoutWindows:
     def _regular(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         return regular_tables(rows, self.use.series, self.use.time, self.use.frequency)
 
-    def history(self, window: Window) -> pd.DataFrame:
+    def history(self, window: ForecastWindow) -> pd.DataFrame:
         """Returns the rows of a series before a window, and the known values in it."""
         use, step = self.use, window.step
         first = max(0, step - use.context)

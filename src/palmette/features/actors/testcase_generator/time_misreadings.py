@@ -18,11 +18,11 @@ from palmette.features.spec import Aggregate, Expression, Lookup, Table, View, V
 def _known_until(by: timedelta, *kinds: str) -> type[Reference]:
     """Sees rows of tables of these kinds as if the cut-off were later by `by`."""
 
-    class Shifted(Reference):
+    class ShiftedCutoff(Reference):
         def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
             return super().visible(rows, times, cutoff + by if cutoff and times.table.kind in kinds else cutoff)
 
-    return Shifted
+    return ShiftedCutoff
 
 
 _A_CENTURY = timedelta(days=36525)
@@ -47,7 +47,7 @@ def known_then(name: str) -> type[Reference]:
 def _windows_begin(start_of: Callable[[datetime], datetime], *, by_availability: bool = False) -> type[Reference]:
     """Starts windows at another time, or applies them to the availability time instead of the event time."""
 
-    class Shifted(Reference):
+    class ShiftedWindow(Reference):
         def within(self, rows: Iterable[Row], times: Times, window: Window, cutoff: datetime) -> Iterable[Row]:
             start = window_start(cutoff, window, self.zone)
             column = times.table.available_time
@@ -56,7 +56,7 @@ def _windows_begin(start_of: Callable[[datetime], datetime], *, by_availability:
             moments = ((times.at(row, column) if by_availability and column else times.event(row), row) for row in rows)
             return [row for at, row in moments if at is not None and at >= start_of(start)]
 
-    return Shifted
+    return ShiftedWindow
 
 
 _Exclusive = _windows_begin(lambda start: start + MICROSECOND)
