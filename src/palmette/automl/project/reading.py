@@ -11,7 +11,7 @@ from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
 from palmette.automl.kinds import as_url, file_kind, with_contents
 from palmette.automl.parsing import MONTH, QUARTER, first_month
-from palmette.automl.samples import Dialect, PlainFormat, Reading
+from palmette.automl.samples import Dialect, Reading, TableFormat
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,10 +22,10 @@ SHEET = {"sheet_name": "", "skiprows": 0}
 BLANK_ONLY = "dtype=object, keep_default_na=False, na_values=['']"  # words such as NA are texts
 
 
-def reader_source(format: PlainFormat) -> str:
+def reader_source(format: TableFormat) -> str:
     """The expression that reads the file at `path` with pandas.
 
-    >>> reader_source(PlainFormat(dialect=Dialect(delimiter=";")))
+    >>> reader_source(TableFormat(dialect=Dialect(delimiter=";")))
     'pd.read_csv(path, sep=";", dtype=str, keep_default_na=False)'
     """
     read = {

@@ -87,15 +87,16 @@ class Dialect(Model):
     totals: TotalRows | None = None
 
 
-class PlainFormat(Model):
-    """How a file is read with pandas."""
+class TableFormat(Model):
+    """How a file like the user's is read with pandas, and joined with related ones."""
 
     format: Literal["csv", "parquet", "json", "excel"] = "csv"
     dialect: Dialect = Dialect()
     """How a delimited text, or a sheet, is written."""
+    joins: tuple[TableJoin, ...] = ()
 
 
-class TableJoin(PlainFormat):
+class TableJoin(TableFormat):
     """How columns are added from a related file."""
 
     table: str
@@ -103,12 +104,6 @@ class TableJoin(PlainFormat):
     file: str
     sql: str
     """Selects the rows of `main` with further columns."""
-
-
-class TableFormat(PlainFormat):
-    """How files like the user's are read with pandas, and joined with related ones."""
-
-    joins: tuple[TableJoin, ...] = ()
 
 
 class DataFile(Model):
