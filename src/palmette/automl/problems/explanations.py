@@ -6,7 +6,7 @@ A column that another one can replace looks less important than it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,29 +29,22 @@ Ask = Callable[["pd.DataFrame"], Predictions]
 """Asks a model for the predictions of rows."""
 
 
-class Measure(NamedTuple):
-    """How predictions are scored."""
-
-    metric: Metric
-    positive: str | None = None
-
-
 def importance(
     ask: Ask,
     rows: pd.DataFrame,
     truth: NDArray[np.generic],
-    measure: Measure,
+    metric: Metric,
     columns: Sequence[str],
     *,
+    positive: str | None = None,
     seed: int = 0,
-    most: int = MOST,
 ) -> tuple[FeatureImportance, ...]:
     """Returns how much the metric worsens when one column at a time is shuffled, the largest loss first.
 
     Returns nothing if the metric is undefined on the rows of the hold-out, whose target is `truth` (n,). The model,
-    `ask`, is called once, for at most `most` rows in total; if these are too few for all columns, for the first ones.
+    `ask`, is called once, for at most `MOST` rows in total; if these are too few for all columns, for the first ones.
     """
-    random, most = np.random.default_rng(seed), min(most, MOST_VALUES // max(1, rows.shape[1]))
+    random, most = np.random.default_rng(seed), min(MOST, MOST_VALUES // max(1, rows.shape[1]))
     size = min(SAMPLE, max(LEAST_SAMPLE, most // (1 + LEAST_REPEATS * max(1, len(columns)))), len(rows))
     copies = most // max(1, size) - 1
     measured = list(columns)[: max(0, copies // LEAST_REPEATS)]
@@ -63,10 +56,10 @@ def importance(
     orders = [(column, random.permutation(len(some))) for column in measured for _ in range(repeats)]
     answers = ask(_stacked(sample, orders))
     parts = np.arange(len(answers)).reshape(len(orders) + 1, len(some))
-    whole, *shuffled = (score(measure.metric, known, answers.take(part), measure.positive) for part in parts)
+    whole, *shuffled = (score(metric, known, answers.take(part), positive) for part in parts)
     if not np.isfinite(whole):
         return ()
-    sign = 1.0 if measure.metric.greater_is_better else -1.0
+    sign = 1.0 if metric.greater_is_better else -1.0
     drops = sign * (whole - np.array(shuffled).reshape(len(measured), repeats))
     means, deviations = drops.mean(axis=1).tolist(), drops.std(axis=1, ddof=1).tolist()
     found = sorted(zip(measured, means, deviations, strict=True), key=lambda one: -one[1])

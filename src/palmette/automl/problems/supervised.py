@@ -13,7 +13,7 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
 from palmette.automl.kinds import UNUSABLE, file_kinds, with_contents
 from palmette.automl.measure import METRICS, Floats, Predictions, Scale, SupervisedScorer, difference, undefined
-from palmette.automl.problems.explanations import FILES, Ask, Measure, importance, occlusions, telling_rows
+from palmette.automl.problems.explanations import FILES, Ask, importance, occlusions, telling_rows
 from palmette.automl.problems.problem import EnsembleMember, Problem, ReportData, scored
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
@@ -134,9 +134,8 @@ class Supervised(Problem):
         columns = [column.name for column in blueprint.columns]
         if len(columns) == len(blueprint.file_columns):
             return ()  # shuffling whole files does not show what matters inside them
-        measure = Measure(self.metric, blueprint.positive)
-        asked = rows.drop(columns=blueprint.target)
-        return importance(ask, asked, self.truth(rows), measure, columns, seed=blueprint.seed)
+        asked, given = rows.drop(columns=blueprint.target), {"positive": blueprint.positive, "seed": blueprint.seed}
+        return importance(ask, asked, self.truth(rows), self.metric, columns, **given)
 
     def occlusions(self, splits: DataSplits, made: Predictions, ask: Ask) -> tuple[Occlusion, ...]:
         rows, columns = splits.holdout, self.blueprint.file_columns

@@ -16,7 +16,7 @@ from palmette.automl.formatting import number, share, short
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, with_contents
 from palmette.automl.measure import METRICS, Floats, Metric, Predictions, Task
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
-from palmette.automl.problems.explanations import Ask, Measure, importance
+from palmette.automl.problems.explanations import Ask, importance
 from palmette.automl.problems.problem import ClusterResults as Clusters
 from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Problem, ReportData
 from palmette.automl.problems.supervised import first_metric, require_row_count
@@ -163,8 +163,8 @@ class Clustering(Problem):
         columns = [column.name for column in self.blueprint.columns]
         if len(columns) == len(self.blueprint.file_columns):
             return ()  # shuffling whole files does not show what matters inside them
-        rows, measure = splits.holdout[columns], Measure(METRICS["adjusted_rand"])
-        return importance(ask, rows, ask(rows).values, measure, columns, seed=self.blueprint.seed)
+        rows, metric = splits.holdout[columns], METRICS["adjusted_rand"]
+        return importance(ask, rows, ask(rows).values, metric, columns, seed=self.blueprint.seed)
 
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
