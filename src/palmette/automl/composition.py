@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from palmette.automl.calls import Call, Name, Value, function_step, pipeline, source, with_arguments
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
@@ -14,6 +14,7 @@ from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.parsing import MONTH, QUARTER
 from palmette.automl.problem_traits import learning_task
+from palmette.automl.task_spec.spec import LearnerWish
 from palmette.engine.registry import create, load, names
 
 ORDER: tuple[Kind, ...] = ("number", "boolean", "datetime", "category")  # order of the features; other kinds follow
@@ -132,6 +133,11 @@ def meant(name: str) -> frozenset[str]:
     return frozenset(one.name for one in learners() if word == one.name or word in one.families)
 
 
+def wished(wishes: Iterable[LearnerWish], level: str) -> frozenset[str]:
+    """Returns the learners that the wishes of a level refer to."""
+    return frozenset[str]().union(*(meant(one.name) for one in wishes if one.level == level))
+
+
 def usual_encoder(kind: Kind, layout: Layout, kinds: Iterable[Kind] = ()) -> Encoder | None:
     """Returns the default encoder of a kind for a layout; `kinds` are those of all columns."""
     found = [one for one in encoders() if one.kind == kind and layout in one.layouts and not one.unavailable()]
@@ -175,9 +181,10 @@ def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:
 
 
 def candidate_track(candidate: Candidate) -> Track:
-    """Returns `pretrained` if an encoder uses pretrained weights, else the learner's track."""
+    """Returns `pretrained` if an encoder uses pretrained weights, else the track of the learner or its own module."""
+    own = (track for track in get_args(Track) if candidate.learner.startswith(f"own_{track}."))
     trained = any(encoder_named(name).weights for name in candidate.encoders.values())
-    return "pretrained" if trained else learner_named(candidate.learner).track
+    return next(own, "pretrained" if trained else learner_named(candidate.learner).track)
 
 
 def facts_of(blueprint: Blueprint) -> DataFacts:

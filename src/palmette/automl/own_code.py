@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from palmette.automl.artefacts import CodeRepair
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, first_of_each
-from palmette.automl.composition import candidate_track
 from palmette.automl.kinds import Track
 from palmette.automl.search.job import run_module
 from palmette.automl.splitting import DataSplits
@@ -129,12 +128,6 @@ def used_modules(candidates: Iterable[Candidate], modules: Iterable[OwnCode]) ->
     """Returns the modules with classes that the candidates use."""
     stems = frozenset[str]().union(*map(_stems, candidates))
     return tuple(one for one in modules if Path(one.path).stem in stems)
-
-
-def track_of(candidate: Candidate) -> Track:
-    """Returns a candidate's track; own learners have the track of their module."""
-    own: Mapping[str, Track] = {Path(learner_module(track)).stem: track for track in get_args(Track)}
-    return own.get(candidate.learner.partition(".")[0]) or candidate_track(candidate)
 
 
 def contract_violations(

@@ -19,7 +19,8 @@ from palmette.automl.actors.modeling_coder.actor import ModelingCoder
 from palmette.automl.actors.pipeline_coder.actor import PipelineCoder
 from palmette.automl.actors.preprocessing_coder.actor import PreprocessingCoder
 from palmette.automl.artefacts import WrittenCode
-from palmette.automl.own_code import composed, module_of, track_of
+from palmette.automl.composition import candidate_track
+from palmette.automl.own_code import composed, module_of
 from palmette.automl.search.results import CandidateLoad
 from palmette.automl.search.runs import Search
 from palmette.engine import TERMINATE, PastAttempt, Violation
@@ -127,7 +128,7 @@ def test_an_own_learner_is_executed_at_once(shop: Shop) -> None:
     assert actor.check(asked, made, shop.context()).ok
     (found,) = made.candidates
     assert (found.name, found.learner) == ("own_traditional-own-1", "own_traditional.Shares")
-    assert track_of(found) == "traditional"
+    assert candidate_track(found) == "traditional"
     wrong = LEARNER.replace("return np.where(low[:, None], *self.shares_)", "return self.shares_[0]")
     refused = actor.check(asked, made.model_copy(update={"modules": (module_of("own_traditional.py", wrong, "fit"),)}),
                           shop.context())  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from palmette.automl.artefacts import MeasuredRound, Plan
 from palmette.automl.candidates import Candidate, Cost, Ensembling, substance
-from palmette.automl.composition import available_learners, encoders_of, learner_named, meant
+from palmette.automl.composition import available_learners, encoders_of, learner_named, meant, wished
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Track
 from palmette.automl.problem_traits import learning_task
@@ -68,18 +68,18 @@ class Need(NamedTuple):
 def constraints_of(task: TaskSpec, facts: DataFacts) -> Constraints:
     """Returns a task's demands on the available learners; allows none if the task requires unavailable ones."""
     here = available_learners(facts.problem, facts.kinds, task.tracks, facts.rows)
-    forbidden = _learners(task, "forbidden")
+    forbidden = wished(task.learners, "forbidden")
     required = tuple(one.name for one in task.learners if one.level == "required")
-    wishes = [wish for level in ("required", "preferred") for wish in _wished(task, level)]
+    wishes = [meant(one.name) for level in ("required", "preferred") for one in task.learners if one.level == level]
     first = [name for wish in wishes for name in here if name in wish]
     allowed = [name for name in dict.fromkeys([*first, *here]) if name not in forbidden]
     if required:
-        allowed = [name for name in allowed if name in _learners(task, "required")]
+        allowed = [name for name in allowed if name in wished(task.learners, "required")]
     return Constraints(
         allowed=tuple(allowed),
         required=required,
         preferred=tuple(name for name in dict.fromkeys(first) if name in allowed),
-        compared=tuple(name for name in here if name in _learners(task, "baseline") and name in allowed),
+        compared=tuple(name for name in here if name in wished(task.learners, "baseline") and name in allowed),
         ensembling={True: "weighted", False: "single", None: None}[task.ensemble],
         preferences=frozenset(task.prefer),
         limits=tuple(one for one in task.constraints if one.quantity in ESTIMATED and one.comparison in ("<", "<=")),
@@ -95,14 +95,6 @@ def needs(cost: Cost, limits: Iterable[Constraint]) -> list[Need]:
 def worst(cost: Cost, limits: Iterable[Constraint]) -> float:
     """Returns the largest ratio of an expected value to its limit, or 0 without limits."""
     return max((one.ratio for one in needs(cost, limits)), default=0.0)
-
-
-def _wished(task: TaskSpec, level: str) -> list[frozenset[str]]:
-    return [meant(one.name) for one in task.learners if one.level == level]
-
-
-def _learners(task: TaskSpec, level: str) -> frozenset[str]:
-    return frozenset[str]().union(*_wished(task, level))
 
 
 class PlanStrategy(NamedTuple):

@@ -8,7 +8,7 @@ from itertools import count, product, zip_longest
 from typing import NamedTuple
 
 from palmette.automl.artefacts import Knowledge, MeasuredCandidate, MeasuredRound, Plan, Plans
-from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy, substance
+from palmette.automl.candidates import Blueprint, Candidate, Cost, Ensembling, Strategy, substance
 from palmette.automl.composition import candidate_track, encoder_starts, facts_of, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.blueprints import blueprint
@@ -101,6 +101,11 @@ class PlanContext:
     def tolerance(self) -> float:
         """Factor by which an estimate may exceed a limit."""
         return MARGIN if not self.rounds else ENSEMBLE_TOLERANCE if len(self.rounds[-1].members) > 1 else 1.0
+
+    def misfit(self, cost: Cost, tolerance: float) -> float:
+        """The largest ratio of a cost to the time or, with a tolerance, to a limit; above 1 it does not fit."""
+        patience = PATIENCE * max(self.seconds, 1.0)
+        return max(cost.seconds / patience, worst(cost, self.constraints.limits) / tolerance)
 
     @property
     def too_large(self) -> frozenset[str]:
@@ -240,13 +245,11 @@ def affordable(context: PlanContext) -> list[Candidate]:
     portfolio = [one for one in context.portfolio if substance(one) not in context.too_large]
     costs = {one.name: context.costs.of(one) for one in context.portfolio}
     ratios = {name: worst(cost, context.constraints.limits) for name, cost in costs.items()}
-    patience = PATIENCE * max(context.seconds, 1.0)
-    quick = [one for one in portfolio if costs[one.name].seconds <= patience]
-    for margin in (1.0, context.tolerance):
-        if fitting := [one for one in quick if ratios[one.name] <= margin]:
+    for tolerance in (1.0, context.tolerance):
+        if fitting := [one for one in portfolio if context.misfit(costs[one.name], tolerance) <= 1]:
             return fitting
     most = [ratios[one.name] for one in context.portfolio if one not in portfolio] + [NEAR] * bool(context.rounds)
-    ordered = sorted(portfolio, key=lambda one: max(ratios[one.name], costs[one.name].seconds / patience))
+    ordered = sorted(portfolio, key=lambda one: context.misfit(costs[one.name], 1.0))
     return [one for one in ordered[:1] if ratios[one.name] <= min(most, default=math.inf)]
 
 

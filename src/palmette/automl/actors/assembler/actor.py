@@ -11,7 +11,8 @@ from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.shared import Accountable, SampleInput, failed
 from palmette.automl.artefacts import Assembly, CodeRepair, Plans, Store, TrackRun, WrittenCode
 from palmette.automl.candidates import Blueprint, OwnCode, substance
-from palmette.automl.own_code import SIDES, composed, failure_of, left_out, objections, sampled, side_of, track_of
+from palmette.automl.composition import candidate_track
+from palmette.automl.own_code import SIDES, composed, failure_of, left_out, objections, sampled, side_of
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.samples import Samples
 from palmette.automl.search.job import SearchJob, cores, uses_own_code
@@ -224,8 +225,8 @@ def _track_runs(load: CandidateLoad) -> Iterator[TrackRun]:
     trials = load.trials
     total = sum(one.seconds for one in trials) or 1.0
     finished = {one.name for one in load.results}
-    for track in dict.fromkeys(track_of(one.candidate) for one in trials):
-        mine = [one for one in trials if track_of(one.candidate) == track]
+    for track in dict.fromkeys(candidate_track(one.candidate) for one in trials):
+        mine = [one for one in trials if candidate_track(one.candidate) == track]
         notes = {one.subject: one.message for one in load.violations}
         failed = {one.candidate.name: one.note for one in mine if one.status == "failed"}
         failed |= {one.candidate.name: notes[one.candidate.name] for one in mine if one.candidate.name in notes}

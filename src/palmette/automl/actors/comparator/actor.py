@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from palmette.automl.actors.shared import Accountable, PlanningInput, failed, verdict
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound, Store
 from palmette.automl.candidates import Blueprint, Selection, substance
-from palmette.automl.composition import facts_of, learner_named, meant
+from palmette.automl.composition import candidate_track, facts_of, learner_named, wished
 from palmette.automl.formatting import metric, number
 from palmette.automl.measure import Floats, Scorer, error_reduction
-from palmette.automl.own_code import located, sampled, track_of, used_modules
+from palmette.automl.own_code import located, sampled, used_modules
 from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.problem import problem_of
@@ -70,10 +70,7 @@ class ComparedResults(NamedTuple):
 
     def allowed(self, task: TaskSpec) -> list[CandidateResult]:
         """What may be delivered: no dummy, and only learners that the request allows, where there are others."""
-        required, forbidden = (
-            {learner for one in task.learners if one.level == level for learner in meant(one.name)}
-            for level in ("required", "forbidden")
-        )
+        required, forbidden = (wished(task.learners, level) for level in ("required", "forbidden"))
         results = [one for one in self.results if one.name != self.baselines[0]] or list(self.results)
         allowed = [one for one in results if one.trial.candidate.learner not in forbidden]
         return [one for one in allowed if not required or one.trial.candidate.learner in required] or results
@@ -156,8 +153,8 @@ class Comparator(Accountable, BaseActor):
         After the first of the `limits`, in seconds, the baseline is delivered instead, unless that is the dummy. What
         nothing can replace goes on until the second limit.
         """
-        best, late = compared.baseline, _late(chosen)
-        baseline = None if best is None else _alone(best, compared, chosen)
+        best, late = compared.baseline, f"the best baseline, {_late(chosen)}"
+        baseline = None if best is None else _alone(best, compared, chosen, late)
         beside = baseline if baseline and baseline.members != chosen.members else None
         substitute = beside if beside and beside.best_single != compared.baselines[0] else None
         choices = _in_turn(input, compared, chosen, limits, bool(substitute))
@@ -169,10 +166,9 @@ class Comparator(Accountable, BaseActor):
                     break
             other = fit.result() if fit else made
         if made is None and substitute:
-            chosen = substitute.model_copy(update={"reason": f"the best baseline, {late}"})
-            board = leaderboard(compared, chosen)
-            again = chosen, board, place / "baseline", limits[1]
-            made = other = self._explained(input, other, chosen, board) or self.fitted(input, *again)
+            chosen, board = substitute, leaderboard(compared, substitute)
+            again = input, chosen, board, place / "baseline", limits[1]
+            made = other = other if isinstance(other, FittedPackage) else self.fitted(*again)
         if not isinstance(made, FittedPackage):
             message = f"The final fit did not end within {limits[1]:.0f} s."
             return made or Violation(code="fit-failed", message=message, subject="train.py")
@@ -186,16 +182,6 @@ class Comparator(Accountable, BaseActor):
             files=made.files,
             fit_seconds=round(made.seconds, 2),
         )
-
-    def _explained(
-        self, input: ComparatorInput, made: object, chosen: Selection, board: Sequence[LeaderboardRow]
-    ) -> FittedPackage | None:
-        """A fitted package with the files of another selection of the same model; None where the fit did not end."""
-        if not isinstance(made, FittedPackage):
-            return None
-        files = _files(input, chosen, board)
-        BuiltPackage(self.store.folder(made.name), self.sandbox, input.blueprint).write(files)
-        return made._replace(files=files)
 
     def _compared(self, input: ComparatorInput, store: str) -> ComparedResults:
         problem, splits = problem_of(input.blueprint), input.splits
@@ -229,14 +215,14 @@ def _in_turn(
         return [("package", chosen, last)]
     single = next(one for one in compared.results if one.name == chosen.best_single)
     kept = min(STARTS + SLACK * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
-    member = _alone(single, compared, chosen).model_copy(update={"reason": f"{single.name} alone, {_late(chosen)}"})
+    member = _alone(single, compared, chosen, f"{single.name} alone, {_late(chosen)}")
     seconds = max(kept, SHORTEST) if has_other else last
     return [("package", chosen, limits[0] - kept), ("member", member, seconds)]
 
 
-def _alone(one: CandidateResult, compared: ComparedResults, chosen: Selection) -> Selection:
+def _alone(one: CandidateResult, compared: ComparedResults, chosen: Selection, reason: str) -> Selection:
     """A candidate in place of the choice, on as many rows."""
-    return alone(one, compared.scorer).model_copy(update={"rows": chosen.rows})
+    return alone(one, compared.scorer).model_copy(update={"rows": chosen.rows, "reason": reason})
 
 
 def _late(chosen: Selection) -> str:
@@ -344,7 +330,7 @@ def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[Leaderboa
             one.outputs,
             scorer.class_weights(one.outputs),
             name=one.name,
-            track="baseline" if one.name in compared.baselines else track_of(one.trial.candidate),
+            track="baseline" if one.name in compared.baselines else candidate_track(one.trial.candidate),
             learner=one.trial.candidate.learner,
             seconds=one.trial.seconds,
             chosen=members == {one.name},

@@ -10,7 +10,7 @@ from palmette.automl.actors.implementation_verifier.evaluation import Evaluator,
 from palmette.automl.actors.shared import failed
 from palmette.automl.artefacts import Assessment, ConstraintResult, Score, Status, Store
 from palmette.automl.candidates import Selection
-from palmette.automl.composition import meant
+from palmette.automl.composition import wished
 from palmette.automl.endpoint.service import Service
 from palmette.automl.formatting import seconds
 from palmette.automl.own_code import located
@@ -174,7 +174,7 @@ def _of_learners(wishes: Sequence[LearnerWish], used: Sequence[str]) -> Iterator
     words = ", ".join(dict.fromkeys(used))
     for level, only in (("required", "only"), ("forbidden", "no")):
         names = sorted(one.name for one in wishes if one.level == level)
-        family = {learner for name in names for learner in meant(name)}
+        family = wished(wishes, level)
         holds = set(used) <= family if level == "required" else not set(used) & family
         if names:
             wish = f"{only} {' or '.join(names)}"

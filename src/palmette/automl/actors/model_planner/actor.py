@@ -8,8 +8,7 @@ from palmette.automl.artefacts import DataPlan, DataPlans, Estimate, Plan, Plans
 from palmette.automl.candidates import Candidate, substance
 from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.planning.blueprints import blueprint
-from palmette.automl.planning.constraints import worst
-from palmette.automl.planning.drafting import PATIENCE, PlanContext
+from palmette.automl.planning.drafting import PlanContext
 from palmette.documents import Model
 from palmette.engine import Attempt, Context
 from palmette.errors import counted
@@ -110,16 +109,10 @@ def estimate(candidate: Candidate, context: PlanContext) -> Estimate:
 def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
     """Returns a plan's candidates that fit time and limits, in order; if none does, the one that comes closest."""
     found = [estimate(encoded(one, data), context) for one in plan.candidates]
-    ratios = {one.candidate.name: misfit(one, context) for one in found}
+    ratios = {one.candidate.name: context.misfit(one.cost, context.tolerance) for one in found}
     fitting = [one for one in found if ratios[one.candidate.name] <= 1]
     kept = fitting or [min(found, key=lambda one: ratios[one.candidate.name])]
     return Proposal(plan=plan, data=data, estimates=tuple(kept))
-
-
-def misfit(one: Estimate, context: PlanContext) -> float:
-    """The largest ratio of an estimate to its limit, with tolerance; candidates above 1 are left out."""
-    patience = PATIENCE * max(context.seconds, 1.0)
-    return max(one.cost.seconds / patience, worst(one.cost, context.constraints.limits) / context.tolerance)
 
 
 def estimated(one: Estimate) -> str:

@@ -4,9 +4,8 @@ import ast
 
 from palmette.automl.actors.coder import Coder, CoderInput, ModelsAnswer
 from palmette.automl.artefacts import WrittenCode
-from palmette.automl.composition import unavailable
+from palmette.automl.composition import candidate_track, unavailable
 from palmette.automl.kinds import Track
-from palmette.automl.own_code import track_of
 from palmette.engine import Context, Measurement, Verdict
 from palmette.llm import Section, section
 
@@ -28,7 +27,7 @@ class ModelingCoder(Coder):
 
     def is_settled(self, input: ModelingInput, context: Context) -> bool:
         """The same holds for a track that the plan does not use."""
-        is_planned = any(track_of(one) == input.track for one in input.blueprint.candidates)
+        is_planned = any(candidate_track(one) == input.track for one in input.blueprint.candidates)
         return not is_planned or super().is_settled(input, context)
 
     def sections(self, input: ModelingInput, context: Context) -> tuple[Section, ...]:
