@@ -134,8 +134,8 @@ class Supervised(Problem):
         columns = [column.name for column in blueprint.columns]
         if len(columns) == len(blueprint.file_columns):
             return ()  # shuffling whole files does not show what matters inside them
-        asked, given = rows.drop(columns=blueprint.target), {"positive": blueprint.positive, "seed": blueprint.seed}
-        return importance(ask, asked, self.truth(rows), self.metric, columns, **given)
+        asked, positive = rows.drop(columns=blueprint.target), blueprint.positive
+        return importance(ask, asked, self.truth(rows), self.metric, columns, positive=positive, seed=blueprint.seed)
 
     def occlusions(self, splits: DataSplits, made: Predictions, ask: Ask) -> tuple[Occlusion, ...]:
         rows, columns = splits.holdout, self.blueprint.file_columns
