@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, JsonValue
 
@@ -228,12 +228,14 @@ class OutsideActor(Protocol):
 
 
 class BaseActor:
-    """The defaults that most actors want: a check that cannot fail, and no responsibility for violations."""
+    """The defaults that most actors want: a check that cannot fail, responsibility for violations by codes."""
 
     has_criterion = False
     is_measured = False
     needs_person = True
     """Whether a person, where one can be asked, confirms each output if there is no criterion."""
+    codes: ClassVar[tuple[str, ...]] = ()
+    """How the codes of violations begin that it answers for."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -243,4 +245,4 @@ class BaseActor:
         return Verdict(ok=True)
 
     def implicated(self, violation: Violation, output: Any) -> str | None:
-        return None
+        return f"Do it again: {violation.message}" if violation.code.startswith(self.codes) else None

@@ -1,7 +1,7 @@
 """What actors share: inputs, verdicts, and agents with deterministic rules."""
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import Profile
@@ -11,15 +11,6 @@ from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation
 from palmette.llm import Agent
-
-
-class Accountable:
-    """Answers for the violations whose code starts with one of `codes`."""
-
-    codes: ClassVar[tuple[str, ...]] = ()
-
-    def implicated(self, violation: Violation, output: Any) -> str | None:
-        return f"Do it again: {violation.message}" if violation.code.startswith(self.codes) else None
 
 
 def verdict(name: str, wrong: Iterable[Violation], detail: str, *more: Measurement) -> Verdict:
@@ -52,7 +43,7 @@ class PlanningInput(SampleInput):
         return PlanContext.of(self.task, self.samples, self.profile, **fields)
 
 
-class RuledAgent(Accountable, Agent):
+class RuledAgent(Agent):
     """Base of agents with rules: subclasses implement `by_rule` and `in_short`."""
 
     produces: str

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
-from palmette.automl.actors.shared import Accountable, SampleInput, failed
+from palmette.automl.actors.shared import SampleInput, failed
 from palmette.automl.artefacts import Assembly, CodeRepair, Plans, Store, TrackRun, WrittenCode
 from palmette.automl.candidates import Blueprint, OwnCode, substance
 from palmette.automl.composition import candidate_track
@@ -49,7 +49,7 @@ class AssemblerInput(SampleInput):
         return WrittenCode.joined((self.preprocessing, *self.models))
 
 
-class Assembler(Accountable, BaseActor):
+class Assembler(BaseActor):
     """A failure of own code on the sample is located and repaired; where that does not help, the module is left out."""
 
     roles = ("debugger",)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from palmette.automl.actors.shared import Accountable, PlanningInput, failed, verdict
+from palmette.automl.actors.shared import PlanningInput, failed, verdict
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound, Store
 from palmette.automl.candidates import Blueprint, Selection, substance
 from palmette.automl.composition import candidate_track, facts_of, learner_named, wished
@@ -76,7 +76,7 @@ class ComparedResults(NamedTuple):
         return [one for one in allowed if not required or one.trial.candidate.learner in required] or results
 
 
-class Comparator(Accountable, BaseActor):
+class Comparator(BaseActor):
     """One model, or several together by the plan's policy; what is fitted here is what is delivered."""
 
     name = "comparator"
