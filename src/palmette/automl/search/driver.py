@@ -38,8 +38,10 @@ from palmette.automl.search.job import (
     sampled_rows,
 )
 from palmette.automl.search.schedule import Rating, Schedule
+from palmette.automl.search.stored_features import write_array
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
 from palmette.automl.splitting import DataSplits
+from palmette.engine.storage import write_whole
 
 ENDING = 0.5  # seconds reserved for writing the last files and for the sandbox to exit
 PATIENCE, PATIENCE_SHARE = 4.0, 0.05
@@ -142,13 +144,11 @@ class RecordedSchedule(Schedule):
     kept: NDArray[np.int64]  # positions of those that are searched
 
     def finished(self, name: str, outputs: Floats) -> None:
-        part, every = self.folder / OUTPUTS / f"{name}.part", outputs
+        every = outputs
         if len(self.kept) < self.total:
             every = np.full((self.total, *outputs.shape[1:]), np.nan)
             every[self.kept] = outputs
-        with part.open("wb") as file:
-            np.save(file, np.ascontiguousarray(every, dtype=np.float64), allow_pickle=False)
-        part.replace(self.folder / OUTPUTS / f"{name}.npy")
+        write_array(self.folder / OUTPUTS / f"{name}.npy", np.ascontiguousarray(every, dtype=np.float64))
         self.write()
 
     def write(self) -> None:
@@ -159,9 +159,7 @@ class RecordedSchedule(Schedule):
             "processor_seconds": round(sum(spent[:4]), 2),
             "rows": len(self.kept) if len(self.kept) < self.total else 0,
         }
-        part = self.folder / f"{LOG}.part"
-        part.write_text(json.dumps(log), encoding="utf-8")
-        part.replace(self.folder / LOG)
+        write_whole(self.folder / LOG, json.dumps(log).encode())
 
 
 class Pool:

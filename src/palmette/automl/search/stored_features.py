@@ -6,8 +6,8 @@ idle worker takes the next one.
 
 import fcntl
 import hashlib
+import io
 import json
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -22,6 +22,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import get_tags
 
 from palmette.automl.calls import Call, build, source
+from palmette.engine.storage import write_whole
 from palmette.sandbox.reading import read_made
 
 PIECE = 64  # rows per piece
@@ -113,8 +114,8 @@ def _computed(part: _Part, frame: pd.DataFrame, folder: Path) -> Path:
         for path, start in pieces.items():
             with _locked(path, waits) as is_free:
                 if is_free and not path.exists():
-                    _write(path, _piece(transformer, frame[part.columns].iloc[start : start + PIECE], have, start))
-    _write(whole, np.concatenate([np.load(path, allow_pickle=False) for path in pieces]))
+                    write_array(path, _piece(transformer, frame[part.columns].iloc[start : start + PIECE], have, start))
+    write_array(whole, np.concatenate([np.load(path, allow_pickle=False) for path in pieces]))
     (folder / f"{part.key}.json").write_text(json.dumps(part.columns), encoding="utf-8")
     return whole
 
@@ -129,11 +130,11 @@ def _piece(transformer: Any, rows: pd.DataFrame, have: NDArray[Any] | None, star
     return made
 
 
-def _write(path: Path, values: NDArray[Any]) -> None:
-    part = path.with_suffix(f".{os.getpid()}")
-    with part.open("wb") as file:
-        np.save(file, values, allow_pickle=False)
-    part.replace(path)
+def write_array(path: Path, values: NDArray[Any]) -> None:
+    """Writes an array atomically."""
+    content = io.BytesIO()
+    np.save(content, values, allow_pickle=False)
+    write_whole(path, content.getvalue())
 
 
 @contextmanager
@@ -163,7 +164,7 @@ class FeatureMemory:
             nothing = np.full(width, np.nan)
             values = np.stack([known.get(one, nothing) for one in contents_of(rows, columns)])
             if not np.isnan(values[:, 0]).all():
-                _write(folder / f"{key}.known.npy", values)
+                write_array(folder / f"{key}.known.npy", values)
 
     def keep(self, rows: pd.DataFrame, folder: Path) -> None:
         """Keeps the features that a job computed; no code of a language model could write to its folder."""

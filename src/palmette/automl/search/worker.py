@@ -1,6 +1,5 @@
 """A worker of the driver: fits one candidate on one fold at a time, with one thread."""
 
-import os
 import pickle
 import time
 import traceback
@@ -24,6 +23,7 @@ from palmette.automl.problems.problem import Problem
 from palmette.automl.search.job import OWN, sampled_rows
 from palmette.automl.search.stored_features import sampled_seconds, with_stored
 from palmette.automl.splitting import DataSplits
+from palmette.engine.storage import write_whole
 
 ALL_ROWS = -1  # used in place of a fold number: fit on all rows and predict them
 SAMPLE = -2  # used in place of a fold number: fit on a few rows, or encode them, to estimate the time for all
@@ -149,9 +149,7 @@ class Workspace:
             transformer = build(encoder)
             train = transformer.fit_transform(self.frame[learnt], None if target is None else target[learnt])
             made = train, transformer.transform(self.frame[valid])
-            part = path.with_suffix(f".{os.getpid()}")
-            part.write_bytes(pickle.dumps(made, protocol=5))
-            part.replace(path)
+            write_whole(path, pickle.dumps(made, protocol=5))
         self._cached[name] = made
         while len(self._cached) > 1 and sum(map(_bytes, self._cached.values())) > CACHED_BYTES:
             self._cached.popitem(last=False)
