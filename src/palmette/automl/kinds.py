@@ -106,11 +106,6 @@ class FileKind:
         """Returns the HTML of `shown` with the parts of `covered` marked by their effect on the prediction."""
         return self.shown(content)
 
-    @property
-    def lacking(self) -> str:
-        """The first required module that is not installed; empty if all are."""
-        return next((one for one in self.requires if importlib.util.find_spec(one) is None), "")
-
 
 class TextFiles(FileKind):
     """Files of text. They are read at once: the cells of a column of kind `text` hold their contents."""
@@ -229,10 +224,15 @@ def kind_of_file(path: Path) -> FileKind | None:
     return next((one for one in kinds if one.knows(head)), None) or next(named, None)
 
 
+def missing_requirement(requires: Sequence[str]) -> str:
+    """Returns the first module that is not installed; empty if all are."""
+    return next((one for one in requires if importlib.util.find_spec(one) is None), "")
+
+
 def require_installed(kind: FileKind) -> None:
     """Raises MachineError where the libraries that read files of a kind are not installed."""
-    if kind.lacking:
-        raise error_of(MachineError, "missing-library/kind", kind=kind)
+    if module := missing_requirement(kind.requires):
+        raise error_of(MachineError, "missing-library/kind", kind=kind, module=module)
 
 
 def inspected(path: Path, kind: FileKind) -> Inspected:

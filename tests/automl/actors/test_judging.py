@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from palmette.automl.actors.implementation_verifier.actor import MeasuredModel, judged, overall
+from palmette.automl.actors.implementation_verifier.actor import judged, overall
 from palmette.automl.artefacts import Assessment, Latency, Score
 from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
 
@@ -12,12 +12,12 @@ SCORES = (Score(metric="f1", value=0.8, low=0.75, high=0.85),)
 LATENCY = Latency(p50=10.0, p95=14.0, low=9.0, high=12.0, requests=200, batch_seconds=1.5)
 
 
-def measured(learners: str = "lightgbm", **more: Any) -> MeasuredModel:
+def measured(learners: str = "lightgbm", **more: Any) -> tuple[Assessment, str, tuple[str, ...]]:
     known: dict[str, Any] = {
         "rows": 9, "scores": SCORES, "better": True, "better_reason": "?", "status": "pass", "training_seconds": 30.0,
         "megabytes": 2.0, "latency": LATENCY,
     }  # fmt: skip
-    return MeasuredModel(Assessment(**{**known, **more}), "on the hold-out", tuple(learners.split()))
+    return Assessment(**{**known, **more}), "on the hold-out", tuple(learners.split())
 
 
 NARROWLY = ", but not by more than the spread"
@@ -45,13 +45,13 @@ def test_a_limit_within_the_spread_is_kept_partly(
 ) -> None:
     quantity, comparison, value = limit
     constraint = Constraint.model_validate({"quantity": quantity, "comparison": comparison, "value": value})
-    (found,) = judged(TaskSpec(constraints=(constraint,)), measured(**more))
+    (found,) = judged(TaskSpec(constraints=(constraint,)), *measured(**more))
     assert f"{found.status} {found.measured}" == told
 
 
 def test_a_score_of_another_metric_is_judged_by_its_own_value() -> None:
     limits = [Constraint(quantity="score", metric=name, comparison=">=", value=0.5) for name in ("f1", "r2")]
-    found = list(judged(TaskSpec(constraints=tuple(limits)), measured()))
+    found = list(judged(TaskSpec(constraints=tuple(limits)), *measured()))
     assert [one.status for one in found] == ["pass", "fail"] and overall(found) == "partly"
     assert found[1].measured == "not measured: r2 cannot be computed on these rows"
 
@@ -67,7 +67,7 @@ def test_a_score_of_another_metric_is_judged_by_its_own_value() -> None:
 def test_families_of_learners_are_judged_by_the_members(wishes: str, members: str, told: str) -> None:
     named = [dict(zip(("level", "name"), wish.split(), strict=True)) for wish in wishes.split(", ")]
     task = TaskSpec(learners=tuple(map(LearnerWish.model_validate, named)))
-    assert "; ".join(f"{one.wish}: {one.status}" for one in judged(task, measured(members))) == told
+    assert "; ".join(f"{one.wish}: {one.status}" for one in judged(task, *measured(members))) == told
 
 
 @pytest.mark.parametrize(("ensemble", "members", "told"), [
@@ -76,11 +76,11 @@ def test_families_of_learners_are_judged_by_the_members(wishes: str, members: st
     (False, "lightgbm", "a single model: 1 model: pass"),
 ])  # fmt: skip
 def test_the_number_of_models_is_judged(ensemble: bool, members: str, told: str) -> None:
-    (found,) = judged(TaskSpec(ensemble=ensemble), measured(members))
+    (found,) = judged(TaskSpec(ensemble=ensemble), *measured(members))
     assert f"{found.wish}: {found.measured}: {found.status}" == told
 
 
 def test_a_wish_that_cannot_be_met_is_failed() -> None:
-    found = list(judged(TaskSpec(unmet=("a notebook: not supported",)), measured()))
+    found = list(judged(TaskSpec(unmet=("a notebook: not supported",)), *measured()))
     assert [(one.wish, one.status) for one in found] == [("a notebook: not supported", "fail")]
     assert overall(found) == "fail" and overall([]) == "pass"

@@ -22,7 +22,8 @@ from sklearn.utils.validation import has_fit_parameter
 from palmette.automl.calls import Call, build, paths_of, source
 from palmette.automl.candidates import Candidate
 from palmette.automl.composition import learner_named, learners
-from palmette.automl.encoders.encoder import DataFacts, missing_requirement
+from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.kinds import missing_requirement
 from palmette.automl.learners.graph.nodes import Nodes, linked
 from palmette.automl.learners.learner import FoldData, Learner, TrainingSetup
 from palmette.automl.project.vendoring import vendored

@@ -12,14 +12,13 @@ A learner with the layout `rows` takes the typed columns as they are, without en
 To add a kind of column, add a folder with its encoders here; nothing else changes.
 """
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import ColumnUse, SeriesUse, Setting
-from palmette.automl.kinds import Kind
+from palmette.automl.kinds import Kind, missing_requirement
 from palmette.automl.weights import located, weights_named
 
 Layout = Literal["tree", "dense", "sparse", "rows"]
@@ -140,8 +139,3 @@ class Encoder:
         """Estimates the seconds to fit and transform all training rows once, on one thread."""
         cells = facts.words if self.kind == "text" else facts.kinds.count(self.kind)
         return self.cell * facts.rows * cells / (facts.folds if self.once else 1)
-
-
-def missing_requirement(requires: Sequence[str]) -> str:
-    """Returns the first module that is not installed; empty if all are."""
-    return next((one for one in requires if importlib.util.find_spec(one) is None), "")

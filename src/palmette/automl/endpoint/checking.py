@@ -232,17 +232,20 @@ def measure_latency(service: Service, rows: Sequence[Mapping[str, Any]]) -> Late
 
 
 def _milliseconds(service: Service, row: Mapping[str, Any]) -> float:
-    reply = service.call("POST", "/predict", row)
+    return 1000 * answered(service, "/predict", row).seconds
+
+
+def answered(service: Service, path: str, body: Mapping[str, Any]) -> HttpReply:
+    """The answer to a request; raises ValueError where it is refused."""
+    reply = service.call("POST", path, body)
     if reply.status != http.HTTPStatus.OK:
-        raise ValueError(f"a request for one row got {reply.status}: {reply.text[:300]}")
-    return 1000 * reply.seconds
+        raise ValueError(f"a request to {path} got {reply.status}: {reply.text[:300]}")
+    return reply
 
 
 def measure_batch(service: Service, rows: Sequence[Row], size: int = 5_000) -> float:
     """Seconds to predict all rows in requests of `size` rows; raises as `measure_latency`."""
     started = time.perf_counter()
     for start in range(0, len(rows), size):
-        reply = service.call("POST", "/predict/batch", {"rows": list(rows[start : start + size])})
-        if reply.status != http.HTTPStatus.OK:
-            raise ValueError(f"a batch of rows got {reply.status}: {reply.text[:300]}")
+        answered(service, "/predict/batch", {"rows": list(rows[start : start + size])})
     return time.perf_counter() - started

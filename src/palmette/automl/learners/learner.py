@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Cost, Setting
-from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout, missing_requirement
-from palmette.automl.kinds import Kind, Track
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout
+from palmette.automl.kinds import Kind, Track, missing_requirement
 
 if TYPE_CHECKING:
     import optuna

@@ -19,7 +19,7 @@ from palmette.automl.composition import available_learners, encoders_of, learner
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import Track
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.task_spec.spec import Constraint, Preference, TaskSpec
+from palmette.automl.task_spec.spec import Constraint, TaskSpec
 from palmette.documents import read_plain
 
 Aim = Literal["usual", "limited", "lean", "explain", "score"]
@@ -46,8 +46,6 @@ class Constraints(NamedTuple):
     """Learners or families named by the request; the delivered model must be one of them."""
     preferred: tuple[str, ...]  # learners to try first
     compared: tuple[str, ...]  # learners that every plan trains for comparison, at the request's demand
-    ensembling: Ensembling | None  # None if the request does not specify it
-    preferences: frozenset[Preference]
     limits: tuple[Constraint, ...]  # upper bounds that can be estimated before training
 
 
@@ -80,8 +78,6 @@ def constraints_of(task: TaskSpec, facts: DataFacts) -> Constraints:
         required=required,
         preferred=tuple(name for name in dict.fromkeys(first) if name in allowed),
         compared=tuple(name for name in here if name in wished(task.learners, "baseline") and name in allowed),
-        ensembling={True: "weighted", False: "single", None: None}[task.ensemble],
-        preferences=frozenset(task.prefer),
         limits=tuple(one for one in task.constraints if one.quantity in ESTIMATED and one.comparison in ("<", "<=")),
     )
 

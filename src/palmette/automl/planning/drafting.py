@@ -219,7 +219,7 @@ def _plans(context: PlanContext, revision: Revision) -> Iterator[Plan]:
     fitting, wanted = affordable(context), context.constraints
     aim = aim_of(context, fitting, revision)
     asked: tuple[str, ...] = (revision.why,) if revision.why else ()
-    if aim == "score" and (given_up := ", ".join(sorted(wanted.preferences))):
+    if aim == "score" and (given_up := ", ".join(sorted(context.task.prefer))):
         asked += (f"The preference ({given_up}) gives way to the score that was missed.",)
     if context.rounds:
         yield from _from_measured(context, aim, fitting, asked)
@@ -257,8 +257,7 @@ def aim_of(context: PlanContext, fitting: Sequence[Candidate], revision: Revisio
     """Returns the goal of plans, by missed constraints, else preferences, else limits that ensembles miss."""
     if revision.number:
         return "score" if set(revision.missed) == {"score"} else "limited"
-    preferences = context.constraints.preferences
-    if preferences:
+    if preferences := context.task.prefer:
         return "explain" if "explainable" in preferences else "lean"
     limits = [one for one in context.constraints.limits if one.quantity in ESTIMATED[1:]]
     return "limited" if limits and worst(context.costs.together(fitting), limits) > 1 else "usual"
@@ -310,13 +309,14 @@ def plan_of(
     strategy: PlanStrategy, candidates: Sequence[Candidate], context: PlanContext, asked: Iterable[str] = ()
 ) -> Plan:
     """Returns the plan of a strategy with the given candidates, adapted to the request's demands."""
-    blends = problem_named(context.facts.problem).blends
+    blends, is_asked = problem_named(context.facts.problem).blends, context.task.ensemble is not None
+    ensembling = context.blueprint.ensembling if is_asked else strategy.ensembling
     return Plan(
         name=strategy.name,
         idea=strategy.idea,
         candidates=tuple(candidates),
         shares=shares(map(candidate_track, candidates), context.task.tracks),
-        ensembling=context.constraints.ensembling or strategy.ensembling if blends else "single",
+        ensembling=ensembling if blends else "single",
         tuning=strategy.tuning,
         reasons=tuple(_reasons(candidates, context, asked)),
     )

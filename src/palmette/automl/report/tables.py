@@ -65,8 +65,7 @@ def _span(rows: Sequence[LeaderboardRow], candidates: Sequence[LeaderboardRow]) 
 
 def left_out(findings: ReportFindings, columns: Sequence[ColumnProfile]) -> dict[str, str]:
     """Why those of the columns that models do not use are left out, by name."""
-    used = {one.name for one in findings.blueprint.columns}
-    reasons = {**findings.profile.dropped, **findings.blueprint.dropped}
+    used, reasons = {one.name for one in findings.blueprint.columns}, findings.blueprint.dropped
     return {one.name: reasons.get(one.name, "not used") for one in columns if one.name not in used}
 
 

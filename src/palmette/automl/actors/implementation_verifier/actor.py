@@ -1,7 +1,6 @@
 """The actor `implementation_verifier`: measures what is delivered, once, and judges each constraint of the request."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -62,36 +61,26 @@ CHECKED: Mapping[Status, Literal["passed", "warning", "failed"]] = {
 
 
 class MeasuredQuantity(NamedTuple):
-    """A measured number in the unit of its constraint, with its spread."""
+    """A measured number in the unit of its constraint, with the ends of its spread if it has one."""
 
     value: float
     words: str
-    low: float
-    high: float
-
-    @classmethod
-    def exact(cls, value: float, words: str) -> "MeasuredQuantity":
-        """A number without a spread."""
-        return cls(value, words, value, value)
+    ends: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
-class MeasuredModel:
-    """What constraints are judged by."""
-
-    assessment: Assessment  # without results
-    scored: str  # where the scores are from, in words
-    learners: tuple[str, ...]  # of the members
-
-
-def judged(task: TaskSpec, measured: MeasuredModel) -> Iterator[ConstraintResult]:
+def judged(
+    task: TaskSpec, assessment: Assessment, scored: str, learners: tuple[str, ...]
+) -> Iterator[ConstraintResult]:
     """The result of every constraint, of the learners and the number of models that were asked for, and of wishes that
-    cannot be met."""
+    cannot be met.
+
+    `scored` are the rows of the scores, in words; `learners` are those of the members.
+    """
     for constraint in task.constraints:
-        yield of_constraint(constraint, measured)
-    yield from _of_learners(task.learners, measured.learners)
+        yield of_constraint(constraint, assessment, scored)
+    yield from _of_learners(task.learners, learners)
     if task.ensemble is not None:
-        count = len(measured.learners)
+        count = len(learners)
         wish = "several models together" if task.ensemble else "a single model"
         words = f"{count} model{'s' * (count != 1)}"
         yield ConstraintResult(wish=wish, measured=words, status="pass" if (count > 1) == task.ensemble else "fail")
@@ -119,54 +108,52 @@ def overall(results: Sequence[ConstraintResult]) -> Status:
     return "pass" if statuses <= {"pass"} else "fail" if statuses == {"fail"} else "partly"
 
 
-def of_constraint(constraint: Constraint, measured: MeasuredModel) -> ConstraintResult:
+def of_constraint(constraint: Constraint, assessment: Assessment, scored: str) -> ConstraintResult:
     """partly where the limit lies within the spread of the measurement, else by the value."""
-    found, wish = _quantity(constraint, measured), formatting.constraint(constraint)
+    found, wish = _quantity(constraint, assessment, scored), formatting.constraint(constraint)
     if isinstance(found, str):
         return ConstraintResult(constraint=constraint, wish=wish, measured=f"not measured: {found}", status="fail")
     holds = HOLDS[constraint.comparison]
     status: Status = "pass" if holds(found.value, constraint.value) else "fail"
     words = found.words
-    if holds(found.low, constraint.value) != holds(found.high, constraint.value):
+    if len({holds(end, constraint.value) for end in found.ends}) > 1:
         words += f"; {'kept' if status == 'pass' else 'missed'}, but not by more than the spread"
         status = "partly"
     return ConstraintResult(constraint=constraint, wish=wish, measured=words, status=status)
 
 
-def _quantity(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuantity | str:
+def _quantity(constraint: Constraint, found: Assessment, scored: str) -> MeasuredQuantity | str:
     """The number that a constraint is about; why there is none."""
-    found = measured.assessment
     match constraint.quantity:
         case "score":
-            return _score(constraint, measured)
+            return _score(constraint, found.scores, scored)
         case "training_time":
-            return MeasuredQuantity.exact(found.training_seconds, seconds(found.training_seconds))
+            return MeasuredQuantity(found.training_seconds, seconds(found.training_seconds))
         case "size":
-            return MeasuredQuantity.exact(found.megabytes * 1e6, formatting.size(found.megabytes))
+            return MeasuredQuantity(found.megabytes * 1e6, formatting.size(found.megabytes))
         case "parameters" if found.parameters is None:
             return "the model has none that can be counted"
         case "parameters":
             words = f"{formatting.number(found.parameters)} parameters"
-            return MeasuredQuantity.exact(float(found.parameters or 0), words)
+            return MeasuredQuantity(float(found.parameters or 0), words)
     latency = found.latency
     if latency is None:
         return "the endpoint did not start"
     if constraint.quantity == "latency":
         middle, low, high = latency.p50 / 1000, latency.low / 1000, latency.high / 1000
-        return MeasuredQuantity(middle, f"{seconds(middle)} ({seconds(low)} to {seconds(high)})", low, high)
+        return MeasuredQuantity(middle, f"{seconds(middle)} ({seconds(low)} to {seconds(high)})", (low, high))
     if latency.batch_seconds is None:
         return "the endpoint refuses that many rows"
-    return MeasuredQuantity.exact(latency.batch_seconds, f"{seconds(latency.batch_seconds)} for all held-out rows")
+    return MeasuredQuantity(latency.batch_seconds, f"{seconds(latency.batch_seconds)} for all held-out rows")
 
 
-def _score(constraint: Constraint, measured: MeasuredModel) -> MeasuredQuantity | str:
-    scores = measured.assessment.scores
+def _score(constraint: Constraint, scores: Sequence[Score], scored: str) -> MeasuredQuantity | str:
     score = next((one for one in scores if constraint.metric in ("", one.metric)), None)
     if score is None:
         return f"{constraint.metric or 'the metric'} cannot be computed on these rows"
     value, interval, _ = formatting.measured(score.value, score.low, score.high)
-    words = f"{formatting.metric(score.metric)} {value} {measured.scored} (95 % interval {interval})"
-    return MeasuredQuantity(score.value, words, score.low, score.high)
+    words = f"{formatting.metric(score.metric)} {value} {scored} (95 % interval {interval})"
+    return MeasuredQuantity(score.value, words, (score.low, score.high))
 
 
 def _of_learners(wishes: Sequence[LearnerWish], used: Sequence[str]) -> Iterator[ConstraintResult]:
@@ -237,7 +224,7 @@ class ImplementationVerifier(BaseActor):
         )
         scored = "on the hold-out" if made.answers else input.comparison.measured
         learners = tuple(one.candidate.learner for one in input.comparison.selection.members)
-        results = tuple(judged(input.task, MeasuredModel(made, scored, learners)))
+        results = tuple(judged(input.task, made, scored, learners))
         return Attempt(made.model_copy(update={"results": results, "status": overall(results)}))
 
     def check(self, input: ImplementationInput, output: Assessment, context: Context) -> Verdict:

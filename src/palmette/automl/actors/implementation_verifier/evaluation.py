@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http
 import io
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -162,9 +161,7 @@ class Evaluator:
         import pandas as pd
 
         asked = checking.rows_of_requests(in_file_form(rows, self.input.blueprint))
-        reply = service.call("POST", "/predict", {problem_of(self.input.blueprint).together: asked})
-        if reply.status != http.HTTPStatus.OK:
-            raise ValueError(f"the endpoint answers with {reply.status}: {reply.text[:300]}")
+        reply = checking.answered(service, "/predict", {problem_of(self.input.blueprint).together: asked})
         return str(pd.DataFrame(next(iter(reply.data().values()))).to_csv(index=False))
 
     def _baseline(self, made: Predictions) -> Predictions | None:
