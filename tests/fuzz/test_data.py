@@ -21,9 +21,9 @@ from holds import HOSTILE, damaged, fuzzed, outcome  # noqa: E402 - with pandas 
 from hypothesis import given  # noqa: E402 - as above
 from hypothesis import strategies as st  # noqa: E402 - as above
 
+from palmette.automl.opening import ALWAYS, MOST_COLUMNS, MOST_FILES  # noqa: E402 - as above
 from palmette.automl.samples import Loaded  # noqa: E402 - as above
 from palmette.automl.samples.load import load  # noqa: E402 - as above
-from palmette.automl.samples.opening import ALWAYS, MOST_COLUMNS, MOST_FILES  # noqa: E402 - as above
 from palmette.errors import InputError, UserError  # noqa: E402 - as above
 
 FRAME = pd.DataFrame({"n": range(30), "size": [0.5] * 30, "colour": ["red", "blue"] * 15})

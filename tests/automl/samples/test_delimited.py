@@ -13,11 +13,11 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from palmette.automl.opening import Opened
 from palmette.automl.parsing import array, floats_of, read_numbers
 from palmette.automl.samples import Repairs, delimited
 from palmette.automl.samples.delimited import read_delimited
 from palmette.automl.samples.load import load, reload
-from palmette.automl.samples.opening import Opened
 from palmette.automl.splitting.parts import row_hashes
 
 

@@ -107,9 +107,9 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: P
     import pandas as pd
 
     from palmette.automl.kinds import TEXT_FILES, kind_of_file, with_contents
+    from palmette.automl.opening import files_below
     from palmette.automl.samples import Repairs
     from palmette.automl.samples.files import file_set, place_of, readable, with_texts
-    from palmette.automl.samples.opening import files_below
 
     names = file_columns(folder)
     if rows.is_dir() and [*example_row(folder)] == [TEXT_FILES.name]:

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
+from palmette.automl.opening import MOST_COLUMNS, Opened
 from palmette.automl.parsing import Texts, array, as_column, read_numbers, sample
 from palmette.automl.samples import Dialect, Repairs, TotalRows
-from palmette.automl.samples.opening import MOST_COLUMNS, Opened
 from palmette.automl.samples.tables import Raw, clean_names, pandas_names
 
 Row = list[str]

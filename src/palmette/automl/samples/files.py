@@ -33,8 +33,8 @@ from palmette.automl.kinds import (
     kind_of_file,
     require_installed,
 )
+from palmette.automl.opening import DATA, Opened, decode, files_below, refusal, require_unpacked
 from palmette.automl.samples import ArrayUse, Repairs
-from palmette.automl.samples.opening import DATA, Opened, decode, files_below, refusal, require_unpacked
 from palmette.automl.samples.tables import TEST, TRAIN, VALIDATION, Raw
 from palmette.documents import file_digest
 from palmette.engine.storage import write_whole

@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from palmette.automl.opening import DAMAGE, GRAPHS, Opened, decode, most_unpacked
 from palmette.automl.parsing import EXACT, as_column
 from palmette.automl.samples import Dialect, Repairs
 from palmette.automl.samples.delimited import LINE_END, raw_of, read_delimited, table_in
-from palmette.automl.samples.opening import DAMAGE, GRAPHS, Opened, decode, most_unpacked
 from palmette.automl.samples.tables import Raw, typed_table
 from palmette.errors import MachineError
 from palmette.problems import error_of

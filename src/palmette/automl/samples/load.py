@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from palmette.automl.kinds import TEXT_FILES, UNUSABLE, file_kind, files_digest, inspected, kind_of
+from palmette.automl.opening import data_files, files_below, open_file, refusal
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
 from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError
@@ -31,7 +32,6 @@ from palmette.automl.samples.files import (
 )
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.joins import with_related
-from palmette.automl.samples.opening import data_files, files_below, open_file, refusal
 from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
 from palmette.automl.task_spec.spec import Threshold

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from palmette.automl.kinds import FALSE, TRUE, Kind
+from palmette.automl.opening import Opened
 from palmette.automl.samples import ArrayUse, DataFile, Dialect, Repairs, Role, TableError, TableJoin
-from palmette.automl.samples.opening import Opened
 from palmette.automl.samples.values import MISSING
 
 REFUSED = re.compile(r"[\[\]<>{}\":,\\\x00-\x1f\x7f]+")  # characters in names that break JSON or tree learners

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from palmette.automl.opening import MOST_COLUMNS
 from palmette.automl.samples import Loaded, Reading, Repairs, Samples
-from palmette.automl.samples.opening import MOST_COLUMNS
 from palmette.automl.samples.tables import Raw, keys_of
 from palmette.automl.samples.values import EXAMPLES, MISSING, Typed, described
 from palmette.errors import UserError
