@@ -16,11 +16,6 @@ def learning_task(name: str) -> str:
     return str(load("problem", name).task)
 
 
-def sees_all_rows(name: str) -> bool:
-    """Returns whether every fit of a problem sees all rows; targets of the rows to predict stay hidden."""
-    return bool(load("problem", name).sees_all_rows)
-
-
 def problems_of(tasks: Iterable[str], kinds: Collection[Kind]) -> tuple[str, ...]:
     """Returns the problems of these tasks, in their order, that suit samples with columns of these kinds."""
     every: dict[str, Any] = {name: load("problem", name) for name in names("problem")}

@@ -79,12 +79,9 @@ def place(package: Path, folder: Path) -> Manifest:
         new.rename(folder)
         sync_folder(folder.parent)
     except OSError as error:
-        if old.exists() and not folder.exists():
-            old.rename(folder)
         raise error_of(MachineError, "delivery-unwritable", folder=str(folder), error=error) from error
     finally:
-        shutil.rmtree(new, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        _recover(folder, new, old)
     return manifest
 
 
@@ -97,7 +94,7 @@ def _sync(folder: Path) -> None:
 
 
 def _recover(folder: Path, new: Path, old: Path) -> None:
-    """Undoes a delivery that was killed: restores the earlier folder and removes what is half written."""
+    """Undoes a delivery that was killed or failed: restores the earlier folder and removes what is half written."""
     if old.exists() and not folder.exists():
         old.rename(folder)
     for left in (new, old):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from palmette.automl.candidates import Blueprint, Strategy
 from palmette.automl.endpoint.delivered import artefact, delivered
 from palmette.automl.endpoint.folder import CACHES, add
-from palmette.automl.problem_traits import sees_all_rows
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import FITTED, MODEL, BuiltPackage
@@ -103,7 +102,7 @@ def _visible(rows: pd.DataFrame, others: list[pd.DataFrame], blueprint: Blueprin
     """The training rows, and other rows without their target where the problem sees all rows."""
     import pandas as pd
 
-    if not sees_all_rows(blueprint.problem):
+    if not problem_of(blueprint).sees_all_rows:
         return rows
     context = pd.concat(others, ignore_index=True).drop(columns=blueprint.target, errors="ignore")
     return DataSplits(rows, rows.iloc[:0], None, context=context).visible

@@ -35,6 +35,11 @@ def sampled_rows(count: int, most: int, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).permutation(count)[:most])
 
 
+def fold_numbers(folds: NDArray[np.int64]) -> list[int]:
+    """Returns the numbers of folds; rows with a negative number are never predicted."""
+    return [int(one) for one in np.unique(folds) if one >= 0]
+
+
 class SearchJob(Model):
     """Candidates to train on given folds."""
 

@@ -19,7 +19,7 @@ from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Trial, sub
 from palmette.automl.kinds import with_contents
 from palmette.automl.problems.problem import Problem, problem_of
 from palmette.automl.search import job as files
-from palmette.automl.search.job import SearchJob, cores, run_module, uses_own_code
+from palmette.automl.search.job import SearchJob, cores, fold_numbers, run_module, uses_own_code
 from palmette.automl.search.results import CandidateLoad, CandidateResult, SearchLog, read_results, write_results
 from palmette.automl.search.stored_features import FeatureMemory
 from palmette.automl.splitting import DataSplits
@@ -67,7 +67,7 @@ class Search:
         started = time.monotonic()
         every = list(self.blueprint.candidates if candidates is None else candidates)
         own = [one for one in every if uses_own_code(one)] if self.problem.has_target else []
-        waves = -(-len(self._fold_numbers) // cores())
+        waves = -(-len(fold_numbers(self.folds)) // cores())
         seconds -= time.monotonic() - started  # the first call imports scikit-learn
         own_seconds = own_code_seconds(seconds, waves) if own else 0.0
         loads = [self._run_registered([one for one in every if one not in own], modules, seconds - own_seconds)]
@@ -107,10 +107,6 @@ class Search:
             MEMORY.keep(rows.train[names], folder / files.ENCODINGS)
         return done
 
-    @property
-    def _fold_numbers(self) -> list[int]:
-        return [int(one) for one in np.unique(self.folds) if one >= 0]
-
     def _run_registered(
         self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float
     ) -> CandidateLoad:
@@ -141,8 +137,9 @@ class Search:
     def _run_own(self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float) -> CandidateLoad:
         """Runs the driver once for each fold, several at a time, and combines the outputs."""
         with ThreadPoolExecutor(cores()) as pool:
-            fits = [pool.submit(self._run_fold, fold, candidates, modules, seconds) for fold in self._fold_numbers]
-            loads = dict(zip(self._fold_numbers, (one.result() for one in fits), strict=True))
+            numbers = fold_numbers(self.folds)
+            done = pool.map(lambda fold: self._run_fold(fold, candidates, modules, seconds), numbers)
+            loads = dict(zip(numbers, done, strict=True))
         made = [self._combined(one, loads) for one in candidates]
         results = tuple(one for one in made if isinstance(one, CandidateResult))
         return dataclasses.replace(

@@ -21,7 +21,7 @@ from palmette.automl.kinds import Track
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import problem_named
 from palmette.automl.search.encoding_costs import LEAST_COST, EncodingCosts, usual_ratio
-from palmette.automl.search.job import LEAST_ROWS, SearchJob
+from palmette.automl.search.job import LEAST_ROWS, SearchJob, fold_numbers
 from palmette.automl.search.tuning import Tuner
 from palmette.automl.search.worker import ALL_ROWS, SAMPLE, SAMPLE_ROWS, FoldResult, FoldTask
 
@@ -117,11 +117,6 @@ class Schedule:
         return {self.needed, self.job.candidates[0].name}
 
     @property
-    def _fold_numbers(self) -> list[int]:
-        """Excludes rows with a negative number, which are never predicted."""
-        return [int(one) for one in np.unique(self.folds) if one >= 0]
-
-    @property
     def is_complete(self) -> bool:
         """Returns whether the dummy and a candidate that is not a baseline are done, or no such candidate is left."""
         others = [one for one in self.trials if one.candidate.name not in self.job.baselines]
@@ -188,7 +183,7 @@ class Schedule:
         for progress in list(self.current):
             progress.running = 0
             if keeps and progress.candidate.name == self.needed:
-                progress.missing = tuple(one for one in self._fold_numbers if one not in progress.outputs)
+                progress.missing = tuple(one for one in fold_numbers(self.folds) if one not in progress.outputs)
                 progress.pending.clear()
             else:
                 progress.give_up("the time was up")
@@ -280,7 +275,7 @@ class Schedule:
     def _started(self, candidate: Candidate, now: float, is_tuned: bool = False) -> CandidateProgress:
         if not is_tuned:
             self.waiting.remove(candidate)
-        numbers = self._fold_numbers
+        numbers = fold_numbers(self.folds)
         if self.job.only_fold is not None:
             numbers = [self.job.only_fold]
         elif self._problem.fits_all_rows:
@@ -343,7 +338,7 @@ class Schedule:
         self.current.remove(progress)
         score, status, note = None, "failed" if progress.failed else "stopped", progress.note
         if not note and progress.missing:
-            status, note = "finished", f"measured in {len(progress.outputs)} of {len(self._fold_numbers)} folds"
+            status, note = "finished", f"measured in {len(progress.outputs)} of {len(fold_numbers(self.folds))} folds"
         elif not note:
             score = self.rating.whole(self.whole(progress))
             status, note = ("failed", "its outputs cannot be scored") if score is None else ("finished", "")

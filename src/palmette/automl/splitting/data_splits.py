@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from palmette.automl.problem_traits import sees_all_rows
 from palmette.automl.task_spec.spec import Forecast, SplitSpec, TaskSpec
 from palmette.documents import Model
 from palmette.engine.registry import load
@@ -181,7 +180,7 @@ def _splits(samples: Samples, request: SplitRequest) -> DataSplits:
     loaded, made = reload(samples), split_of(samples, request)
     table, context = loaded.table, None
     train, holdout = (table.iloc[rows].reset_index(drop=True) for rows in (made.train, made.holdout))
-    if sees_all_rows(request.problem):
+    if load("problem", request.problem).sees_all_rows:
         rest = [table.drop(index=table.index[made.train]), *([] if loaded.inference is None else [loaded.inference])]
         context = pd.concat(rest, ignore_index=True).drop(columns=request.target, errors="ignore")
     if time := made.facts.time:

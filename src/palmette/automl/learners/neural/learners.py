@@ -4,7 +4,6 @@ import copy
 import os
 import sys
 import time
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -269,7 +268,9 @@ class Perceptron(Learner):
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
         """Fits epoch by epoch and keeps the network of the best epoch."""
-        network, target, valid_target = _first_epoch(estimator, fold)
+        is_class = not hasattr(estimator, "regressor")
+        super().fit(estimator.set_params(**{"max_iter" if is_class else "regressor__max_iter": 1}), fold, deadline)
+        network, target, valid_target = _network(estimator, fold)
         best, lowest, rounds = copy.deepcopy(network), _loss(network, fold.valid, valid_target), 1
         for epoch in range(2, MOST_EPOCHS + 1):
             if epoch - rounds > PATIENCE or time.monotonic() > deadline:
@@ -282,16 +283,9 @@ class Perceptron(Learner):
         return rounds
 
 
-def _first_epoch(estimator: Any, fold: FoldData) -> tuple[Any, Any, Any]:
-    """Returns the network after one epoch, and the encoded targets of training and validation rows."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    is_class = not hasattr(estimator, "regressor")
-    estimator.set_params(**{"max_iter" if is_class else "regressor__max_iter": 1})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        estimator.fit(fold.train, fold.target, **fold.options)
-    if is_class:
+def _network(estimator: Any, fold: FoldData) -> tuple[Any, Any, Any]:
+    """Returns the fitted network, and the encoded targets of training and validation rows."""
+    if not hasattr(estimator, "regressor"):
         return estimator, fold.target, fold.valid_target
     scale = estimator.transformer_.transform
     targets = (scale(one.reshape(-1, 1)).ravel() for one in (fold.target, fold.valid_target))
