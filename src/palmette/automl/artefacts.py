@@ -81,11 +81,6 @@ class MeasuredRound(Model):
     missed: tuple[Constraint, ...] = ()
 
     @property
-    def members(self) -> tuple[str, ...]:
-        """Names of the delivered candidates."""
-        return tuple(one.candidate.name for one in self.selection.members)
-
-    @property
     def misses_limit(self) -> bool:
         """Whether a limit is missed, rather than only a score."""
         return any(one.quantity != "score" for one in self.missed)

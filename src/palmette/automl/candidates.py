@@ -255,6 +255,11 @@ class Selection(Model):
     rows: int = 0
     """Training rows that there is time to fit it on; 0 for all."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the members."""
+        return tuple(one.candidate.name for one in self.members)
+
 
 class OwnCode(Model):
     """Classes with the scikit-learn interface that a language model wrote for this task."""

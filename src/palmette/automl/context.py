@@ -142,7 +142,7 @@ def _request(known: PlanContext) -> Iterator[str]:
     for number, done in enumerate(known.rounds, 1):
         scores = ", ".join(f"{one.candidate.name} {one.score:.5g} in {one.seconds:.1f} s" for one in done.candidates)
         latency = "" if done.milliseconds is None else f"{done.milliseconds:.1f} ms, "
-        delivered = f"delivered {', '.join(done.members)}: {latency}{done.megabytes:.2f} MB"
+        delivered = f"delivered {', '.join(done.selection.names)}: {latency}{done.megabytes:.2f} MB"
         yield f"measured in round {number} ({done.plan.name}): {scores}; {delivered}"
         yield f"missed in round {number}: {', '.join(map(str, done.missed))}"
 

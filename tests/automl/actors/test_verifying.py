@@ -60,7 +60,7 @@ def test_a_missed_limit_goes_back_with_its_numbers_while_plans_can_be_revised(
     verdict = judged_by(small, True, monkeypatch, **limit)
     assert codes(verdict) == ["constraint-missed"]
     done = MeasuredRound.model_validate_json(verdict.violations[0].evidence)
-    assert done.missed == (Constraint.model_validate(limit),) and done.members and done.milliseconds
+    assert done.missed == (Constraint.model_validate(limit),) and done.selection.members and done.milliseconds
     assert judged_by(small, False, monkeypatch, **limit).ok
 
 

@@ -6,6 +6,7 @@ moves gives the metric for all weights. The weights are an average over resample
 threshold is mostly noise.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -208,20 +209,14 @@ class SupervisedScorer(Scorer):
     def stacked(self, outputs: Sequence[Floats]) -> Floats:
         """Stacks by `LogisticRegression`, or `LinearRegression` without negative weights, as it is delivered."""
         from sklearn.linear_model import LinearRegression, LogisticRegression
-        from sklearn.model_selection import KFold
+        from sklearn.model_selection import KFold, cross_val_predict
 
         parts = [one[:, 1:] if len(self.classes) == 2 else LEARN[self.scale](one) for one in outputs]
-        rows = np.column_stack(parts)
-        made = np.zeros_like(outputs[0])
-        model = LogisticRegression() if self.classes else LinearRegression(positive=True)
-        if self.classes:
-            truth = np.array([self.classes.index(str(one)) for one in self.truth])
-        else:
+        rows, folds = np.column_stack(parts), KFold(STACK_FOLDS, shuffle=True, random_state=0)
+        if not self.classes:
             truth = LEARN[self.scale](self.truth.astype(float))
-        for train, valid in KFold(STACK_FOLDS, shuffle=True, random_state=0).split(rows):
-            model.fit(rows[train], truth[train])
-            if self.classes:
-                made[np.ix_(valid, model.classes_)] = model.predict_proba(rows[valid])
-            else:
-                made[valid] = model.predict(rows[valid])
-        return made if self.classes else np.asarray(RESTORE[self.scale](made))
+            made = cross_val_predict(LinearRegression(positive=True), rows, truth, cv=folds)
+            return np.asarray(RESTORE[self.scale](made))
+        truth = np.array([self.classes.index(str(one)) for one in self.truth])
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # a fold may lack a rare class
+            return np.asarray(cross_val_predict(LogisticRegression(), rows, truth, cv=folds, method="predict_proba"))

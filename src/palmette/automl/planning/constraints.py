@@ -177,7 +177,8 @@ class Costs:
         if not self.rounds:
             return 1.0, 1.0
         done = self.rounds[-1]
-        due = _sum([self._expected(one.candidate) for one in done.candidates if one.candidate.name in done.members])
+        trained = [one.candidate for one in done.candidates if one.candidate.name in done.selection.names]
+        due = _sum([self._expected(one) for one in trained])
         return _ratio(done.megabytes, due.megabytes), _ratio(done.milliseconds or 0.0, due.milliseconds)
 
 

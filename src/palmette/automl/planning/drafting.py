@@ -100,7 +100,7 @@ class PlanContext:
     @property
     def tolerance(self) -> float:
         """Factor by which an estimate may exceed a limit."""
-        return MARGIN if not self.rounds else ENSEMBLE_TOLERANCE if len(self.rounds[-1].members) > 1 else 1.0
+        return MARGIN if not self.rounds else ENSEMBLE_TOLERANCE if len(self.rounds[-1].selection.members) > 1 else 1.0
 
     def misfit(self, cost: Cost, tolerance: float) -> float:
         """The largest ratio of a cost to the time or, with a tolerance, to a limit; above 1 it does not fit."""
@@ -110,8 +110,8 @@ class PlanContext:
     @property
     def too_large(self) -> frozenset[str]:
         """Digests of candidates that missed a limit when delivered alone."""
-        alone = (done.selection for done in self.rounds if done.misses_limit and len(done.members) == 1)
-        return frozenset(substance(one.members[0].candidate) for one in alone)
+        chosen = [done.selection for done in self.rounds if done.misses_limit]
+        return frozenset(substance(one.members[0].candidate) for one in chosen if len(one.members) == 1)
 
     @cached_property
     def measured(self) -> dict[str, MeasuredCandidate]:

@@ -13,6 +13,7 @@ from palmette.automl.measure import Predictions
 from palmette.automl.project.reading import in_file_names
 from palmette.automl.weights import FOLDER, weights_folder
 from palmette.engine.actor import TextFile
+from palmette.engine.storage import write_whole
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.supervisor.folders import remove
@@ -55,9 +56,7 @@ class BuiltPackage:
     def write(self, files: Iterable[TextFile]) -> None:
         """Writes its files."""
         for file in files:
-            path = self.folder / file.path
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(file.text, encoding="utf-8")
+            write_whole(self.folder / file.path, file.text.encode())
 
     def fit(self, rows: pd.DataFrame, scratch: Path, seconds: float, model: str = MODEL) -> ExecutionResult:
         """Fits it on typed rows with their target, into the folder `model`."""

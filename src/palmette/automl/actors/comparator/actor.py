@@ -103,12 +103,12 @@ class Comparator(BaseActor):
         allowed = compared.allowed(input.task)
         taken = _taken(compared.results, input, left)
         chosen = earlier.selection if earlier else _selected(input, compared, allowed, taken)
-        trials = [one.trial for one in compared.results if one.name in _members(chosen)]
+        trials = [one.trial for one in compared.results if one.name in chosen.names]
         problem, rows = problem_of(input.blueprint), len(input.splits.train)
         kept = fitted_rows(trials, problem, compared.searched, rows, max(left, 1.0))
         chosen = chosen.model_copy(update={"rows": kept})
-        context.progress(f"final fit of {_names(chosen)}")
-        expected = taken(_members(chosen)) * max(left, 1.0)
+        context.progress(f"final fit of {', '.join(chosen.names)}")
+        expected = taken(chosen.names) * max(left, 1.0)
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
         limits = max(limit, SHORTEST), max(MOST_SECONDS, PATIENCE * expected)
         made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
@@ -226,7 +226,7 @@ def _alone(one: CandidateResult, compared: ComparedResults, chosen: Selection, r
 
 
 def _late(chosen: Selection) -> str:
-    return f"as the final fit of {_names(chosen)} did not end in time"
+    return f"as the final fit of {', '.join(chosen.names)} did not end in time"
 
 
 def _selected(
@@ -251,23 +251,16 @@ def _selected(
     short = [one for one in map(choice, learners) if is_short(one)]
     best = max(short, key=lambda one: scorer.utility(outputs(one)), default=whole)
     if scorer.gain(outputs(whole), outputs(best)).low > 0:
-        why = f"its package is longer than {MOST_LINES} lines, as {_names(best)} would be measurably worse"
+        why = f"its package is longer than {MOST_LINES} lines, as {', '.join(best.names)} would be measurably worse"
         return whole.model_copy(update={"reason": f"{whole.reason}; {why}"})
-    why = f"{_names(whole)} would make a package longer than {MOST_LINES} lines, and not a measurably better one"
+    names = ", ".join(whole.names)
+    why = f"{names} would make a package longer than {MOST_LINES} lines, and not a measurably better one"
     return best if best is whole else best.model_copy(update={"reason": f"{best.reason}; {why}"})
 
 
 def _files(input: ComparatorInput, selection: Selection, board: Sequence[LeaderboardRow]) -> tuple[TextFile, ...]:
     used = used_modules([one.candidate for one in selection.members], input.assembly.modules)
     return write_package(input.blueprint, selection, used, board)
-
-
-def _members(selection: Selection) -> list[str]:
-    return [one.candidate.name for one in selection.members]
-
-
-def _names(selection: Selection) -> str:
-    return ", ".join(_members(selection))
 
 
 def _missing(name: str) -> Violation:
@@ -290,18 +283,18 @@ def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: flo
 
 def _reason(compared: ComparedResults, chosen: Selection, baseline: Selection | None) -> str:
     """The choice with its out-of-fold score beside that of the best baseline; the hold-out gives the verdict."""
-    score = f"{metric(chosen.metric)} {number(chosen.score, 3)} {compared.measured} by {_names(chosen)}"
+    score = f"{metric(chosen.metric)} {number(chosen.score, 3)} {compared.measured} by {', '.join(chosen.names)}"
     other = "" if baseline is None else f"; the best baseline, {baseline.best_single}, has {number(baseline.score, 3)}"
     return f"{score}{other}. {chosen.reason}".rstrip(". ") + "."
 
 
 def _passed_over(compared: ComparedResults, made: Comparison, allowed: Sequence[CandidateResult], taken: Taken) -> str:
     """Why the candidate with the best score is not delivered, in a sentence; empty if it is, or if `made` states it."""
-    scorer, members = compared.scorer, {one.candidate.name for one in made.selection.members}
+    scorer = compared.scorer
     best = max(made.leaderboard, key=lambda one: one.score if scorer.metric.greater_is_better else -one.score)
     chosen = next(one for one in made.leaderboard if one.chosen)
     reasons = {
-        "it is a member of the ensemble that the plan asks for": best.name in members,
+        "it is a member of the ensemble that the plan asks for": best.name in made.selection.names,
         "it gives every row the same answer": best.name == compared.baselines[0],
         "the request does not allow its learner": best.name not in {one.name for one in allowed},
         "its final fit would exceed the time or the size that is left": best.candidate is not None
@@ -316,7 +309,7 @@ def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[Leaderboa
     """The best candidates, the baselines and the members; an ensemble first."""
     scorer, results = compared.scorer, compared.results
     ranked = sorted(results, key=lambda one: -scorer.utility(one.outputs))
-    members = {one.candidate.name for one in chosen.members}
+    members = chosen.names
     kept = {*members, *compared.baselines}
     dummy = next((scorer.score(one.outputs) for one in results if one.name == compared.baselines[0]), None)
 
@@ -333,7 +326,7 @@ def leaderboard(compared: ComparedResults, chosen: Selection) -> tuple[Leaderboa
             track="baseline" if one.name in compared.baselines else candidate_track(one.trial.candidate),
             learner=one.trial.candidate.learner,
             seconds=one.trial.seconds,
-            chosen=members == {one.name},
+            chosen=members == (one.name,),
             candidate=one.trial.candidate,
         )
         for place, one in enumerate(ranked)
