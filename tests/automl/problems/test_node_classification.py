@@ -109,7 +109,7 @@ def test_no_job_holds_a_hidden_class(
     from palmette.automl.search.job import SearchJob
 
     job = SearchJob(blueprint=search.blueprint, candidates=(SGC,), seconds=1.0, started=0.0, workers=1)
-    search.drive(job, (), splits, np.zeros(len(splits.train), dtype=np.int64), "job")
+    search.drive(job, (), splits.train, "job")
     assert "area" not in seen["context"] and not {*splits.holdout["paper"]} & {*seen["rows"]["paper"]}
 
 

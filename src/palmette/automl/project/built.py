@@ -76,7 +76,7 @@ class BuiltPackage:
         """
         from palmette.automl.problems.problem import problem_of
 
-        hidden = [name for name in (self.blueprint.target, self.blueprint.labels) if name]
+        hidden = [self.blueprint.target, self.blueprint.labels]
         data = self._laid_out(rows.drop(columns=hidden, errors="ignore"), scratch)
         given = ("--model", model, "--input", str(data), "--output", str(scratch / ANSWERS))
         done = run_program(self.sandbox, self.folder, "predict.py", *given, seconds=PREDICT_SECONDS, write=scratch)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
@@ -81,10 +82,8 @@ class Search:
         write_results(self.folder, load)
         return load
 
-    def drive(
-        self, job: SearchJob, modules: Sequence[OwnCode], rows: DataSplits, folds: NDArray[np.int64], place: str
-    ) -> ExecutionResult:
-        """Runs a job on `rows` in the subfolder `place`."""
+    def drive(self, job: SearchJob, modules: Sequence[OwnCode], rows: pd.DataFrame, place: str) -> ExecutionResult:
+        """Runs a job on training rows in the subfolder `place`."""
         folder = self.folder / place
         shutil.rmtree(folder, ignore_errors=True)
         for name in (files.OWN, files.ENCODINGS):
@@ -94,17 +93,17 @@ class Search:
         names = [one.name for one in self.blueprint.columns]
         target = [self.blueprint.target] if self.blueprint.target else []
         paths = [one.name for one in self.blueprint.file_columns]
-        with_contents(rows.train[[*names, *target]], paths).to_parquet(folder / files.ROWS, index=False)
-        if rows.context is not None:
-            rows.context[names].to_parquet(folder / files.CONTEXT, index=False)
-        MEMORY.lay_out(rows.train[names], folder / files.ENCODINGS)
-        np.save(folder / files.FOLDS, folds, allow_pickle=False)
-        if rows.groups is not None:
-            np.save(folder / files.GROUPS, rows.groups, allow_pickle=False)
+        with_contents(rows[[*names, *target]], paths).to_parquet(folder / files.ROWS, index=False)
+        if self.splits.context is not None:
+            self.splits.context[names].to_parquet(folder / files.CONTEXT, index=False)
+        MEMORY.lay_out(rows[names], folder / files.ENCODINGS)
+        np.save(folder / files.FOLDS, self.folds, allow_pickle=False)
+        if self.splits.groups is not None:
+            np.save(folder / files.GROUPS, self.splits.groups, allow_pickle=False)
         (folder / files.JOB).write_text(job.model_dump_json(), encoding="utf-8")
         done = run_module(self.sandbox, DRIVER, folder, job.seconds + GRACE)
         if not modules:
-            MEMORY.keep(rows.train[names], folder / files.ENCODINGS)
+            MEMORY.keep(rows[names], folder / files.ENCODINGS)
         return done
 
     def _run_registered(
@@ -129,17 +128,22 @@ class Search:
         )
         folder = self.folder / "job"
         with _reported(folder, self.problem, seconds, self.progress):
-            done = self.drive(job, () if self.problem.has_target else modules, self.splits, self.folds, folder.name)
+            done = self.drive(job, () if self.problem.has_target else modules, self.splits.train, folder.name)
         load = read_results(folder, self.problem, len(self.folds), job.candidates, self.folds)
         shutil.rmtree(folder, ignore_errors=True)
         return load if done.ok and load.results else load.after_failure(done)
 
     def _run_own(self, candidates: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float) -> CandidateLoad:
         """Runs the driver once for each fold, several at a time, and combines the outputs."""
+
+        def run(fold: int) -> CandidateLoad:
+            self.progress(f"own code: fold {fold + 1}")
+            load, done = self.run_fold(fold, candidates, modules, seconds, workers=1)
+            return load if done.ok else load.after_failure(done)
+
         with ThreadPoolExecutor(cores()) as pool:
             numbers = fold_numbers(self.folds)
-            done = pool.map(lambda fold: self._run_fold(fold, candidates, modules, seconds), numbers)
-            loads = dict(zip(numbers, done, strict=True))
+            loads = dict(zip(numbers, pool.map(run, numbers), strict=True))
         made = [self._combined(one, loads) for one in candidates]
         results = tuple(one for one in made if isinstance(one, CandidateResult))
         return dataclasses.replace(
@@ -149,31 +153,30 @@ class Search:
             violations=(),
         )
 
-    def _run_fold(
-        self, fold: int, candidates: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float
-    ) -> CandidateLoad:
-        """Trains candidates on the other folds, without the targets of the rows of this one."""
-        self.progress(f"own code: fold {fold + 1}")
-        splits, inside = self.splits, self.folds == fold
-        target = splits.train[self.blueprint.target].copy()
-        shown = target[~inside].to_numpy()
-        target[inside] = np.random.default_rng(self.blueprint.seed + fold).choice(shown, int(inside.sum()))
-        train = splits.train.assign(**{self.blueprint.target: target})
-        rows = DataSplits(train, splits.holdout.iloc[:0], splits.groups, context=splits.context)
+    def run_fold(
+        self, fold: int | None, own: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float, workers: int
+    ) -> tuple[CandidateLoad, ExecutionResult]:
+        """Trains candidates on the other folds, without the targets of the rows of this one; on each fold for None."""
+        train, count = self.splits.train, len(self.folds)
+        if fold is not None:
+            inside, target = self.folds == fold, train[self.blueprint.target].copy()
+            count = int(inside.sum())
+            target[inside] = np.random.default_rng(self.blueprint.seed + fold).choice(target[~inside].to_numpy(), count)
+            train = train.assign(**{self.blueprint.target: target})
         job = SearchJob(
             blueprint=self.blueprint,
-            candidates=tuple(candidates),
+            candidates=tuple(own),
             seconds=seconds,
             started=time.time(),
-            workers=1,
+            workers=workers,
             tuning=False,
             only_fold=fold,
         )
         folder = self.folder / f"job-{fold}"
-        done = self.drive(job, modules, rows, self.folds, folder.name)
-        load = read_results(folder, self.problem, int(inside.sum()), candidates, whole=False)
+        done = self.drive(job, modules, train, folder.name)
+        load = read_results(folder, self.problem, count, own, whole=fold is None)
         shutil.rmtree(folder, ignore_errors=True)
-        return load if done.ok else load.after_failure(done)
+        return load, done
 
     def _combined(self, candidate: Candidate, loads: Mapping[int, CandidateLoad]) -> CandidateResult | Trial:
         """Combines and scores the outputs of all folds; returns a trial with the reason if a fold is missing."""

@@ -5,8 +5,6 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from palmette.automl.actors.debugger.actor import Debugger, DebuggerInput
 from palmette.automl.actors.shared import SampleInput, failed
 from palmette.automl.artefacts import Assembly, CodeRepair, Plans, Store, TrackRun, WrittenCode
@@ -15,7 +13,7 @@ from palmette.automl.composition import candidate_track
 from palmette.automl.own_code import SIDES, composed, failure_of, left_out, objections, sampled, side_of
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.samples import Samples
-from palmette.automl.search.job import SearchJob, cores, uses_own_code
+from palmette.automl.search.job import cores, uses_own_code
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results, write_results
 from palmette.automl.search.runs import Search
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
@@ -189,24 +187,11 @@ def search_seconds(blueprint: Blueprint) -> float:
 
 def _on_sample(search: Search, modules: Sequence[OwnCode]) -> Iterator[Violation]:
     """The first failure of own candidates on a sample, in one fold whose targets are hidden."""
-    blueprint, problem = search.blueprint, problem_of(search.blueprint)
-    own = tuple(one for one in blueprint.candidates if uses_own_code(one))
+    own = tuple(one for one in search.blueprint.candidates if uses_own_code(one))
     if not own:
         return
-    splits = sampled(blueprint, search.splits)
-    folds = problem.folds(splits)
-    job = SearchJob(
-        blueprint=blueprint,
-        candidates=own,
-        seconds=SAMPLE_SECONDS,
-        started=time.time(),
-        workers=cores(),
-        tuning=False,
-        only_fold=0 if problem.has_target else None,
-    )
-    done = search.drive(job, modules, splits, folds, "sample")
-    rows = int(np.sum(folds == 0)) if problem.has_target else len(folds)
-    load = read_results(search.folder / "sample", problem, rows, own, whole=not problem.has_target)
+    sample = dataclasses.replace(search, splits=sampled(search.blueprint, search.splits))
+    load, done = sample.run_fold(0 if search.problem.has_target else None, own, modules, SAMPLE_SECONDS, cores())
     trials = {one.candidate.name: one for one in load.trials}
     late = {one.candidate.name for one in load.trials if one.status == "stopped"} if load.results else set()
     for one in (each for each in own if each.name not in late):  # not failing: the sample's time was too short for all

@@ -206,10 +206,9 @@ def endpoint_measured(
     service: Service, blueprint: Blueprint, splits: DataSplits, predictions: Predictions, batch: bool
 ) -> tuple[Latency | None, tuple[Violation, ...]]:
     """Latency of requests in the form of the user's file, and what is wrong with the answers."""
-    rows = splits.holdout
-    hidden = [name for name in (blueprint.target, blueprint.labels) if name in rows]
+    rows = splits.holdout.drop(columns=[blueprint.target, blueprint.labels], errors="ignore")
     compared = min(COMPARED if not blueprint.file_columns else COMPARED_FILES, len(predictions))
-    asked = rows.drop(columns=hidden) if batch else rows.drop(columns=hidden).head(max(compared, ASKED))
+    asked = rows if batch else rows.head(max(compared, ASKED))
     requests = checking.rows_of_requests(in_file_form(asked, blueprint))
     numbers = [one.in_file for one in blueprint.columns if one.kind == "number"]
     if not service.is_healthy():
