@@ -146,8 +146,7 @@ def contract_violations(
     if done.ok:
         return []
     trace = relative_to_root(folder, done.stderr) or done.note
-    last = next((line for line in reversed(trace.splitlines()) if line.strip()), f"It {done.ended} {done.note}")
-    return [failure_of(trace, last.strip(), modules, subject)]
+    return [failure_of(trace, f"it {done.ended}", modules, subject)]
 
 
 def sampled(blueprint: Blueprint, splits: DataSplits, rows: int = SAMPLE) -> DataSplits:
@@ -156,9 +155,9 @@ def sampled(blueprint: Blueprint, splits: DataSplits, rows: int = SAMPLE) -> Dat
     return splits.sample(rows, blueprint.seed, classes, least=2 * blueprint.folds.count)
 
 
-def failure_of(trace: str, last: str, modules: Iterable[OwnCode], subject: str) -> Violation:
-    """Describes a failure on the sample, blaming the innermost own module of the traceback, else `subject`."""
-    blamed = blamed_in(trace, modules) or subject
+def failure_of(trace: str, end: str, modules: Iterable[OwnCode], subject: str) -> Violation:
+    """Describes a failure on the sample by its trace, else its `end`; blames the trace's own module, or `subject`."""
+    blamed, last = blamed_in(trace, modules) or subject, (trace.strip().splitlines() or [end])[-1].strip()
     message = f"{blamed} fails on a sample of rows: {last[:400]}"
     return Violation(code=side_of(blamed), message=message, evidence=trace[-4000:], subject=blamed)
 

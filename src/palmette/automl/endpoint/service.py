@@ -6,10 +6,9 @@ import http.client
 import json
 import socket
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from palmette.automl.project import surroundings
 from palmette.sandbox import Process, Sandbox, python_command
@@ -38,7 +37,7 @@ class HttpReply(NamedTuple):
             raise ValueError("the answer is nested too deeply") from None
 
 
-class Service:
+class Service(AbstractContextManager["Service"]):
     """A running endpoint; a context manager that stops it, at the latest when palmette ends."""
 
     def __init__(self, sandbox: Sandbox, folder: Path, host: str = LOOPBACK, port: int | None = None) -> None:
@@ -103,12 +102,7 @@ class Service:
             self._relay.close()
         self._process.stop()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

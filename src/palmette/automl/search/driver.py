@@ -7,12 +7,12 @@ one thread, because parallel fits use the cores better than one fit that uses al
 
 from __future__ import annotations
 
-import json
 import math
 import multiprocessing
 import os
 import sys
 import time
+from contextlib import closing
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -35,6 +35,7 @@ from palmette.automl.search.job import (
     OWN,
     ROWS,
     SearchJob,
+    SearchLog,
     sampled_rows,
 )
 from palmette.automl.search.schedule import Rating, Schedule
@@ -73,26 +74,19 @@ def main(folder: Path) -> None:
 
 def _search(schedule: Schedule, workspace: Workspace) -> None:
     """Sends fits to workers until the time is up, no remaining fit would end in time, or fewer rows are wanted."""
-    pool = Pool(workspace, schedule.job.workers)
-    try:
-        _run(schedule, pool)
-    finally:
-        pool.stop()
-
-
-def _run(schedule: Schedule, pool: Pool) -> None:
     patience = max(PATIENCE, PATIENCE_SHARE * (schedule.end - schedule.start))
-    while True:
-        later = 0.0 if schedule.is_complete else patience if schedule.has_fold else FIRST_FOLD
-        limit, now = schedule.end + later, time.monotonic()
-        if now >= limit:
-            return
-        while pool.has_idle and (task := schedule.next_task(time.monotonic())) is not None:
-            pool.send(task)
-        if not pool.is_busy:
-            return
-        for task, result in pool.results(limit - now):
-            schedule.record(task, result)
+    with closing(Pool(workspace, schedule.job.workers)) as pool:
+        while True:
+            later = 0.0 if schedule.is_complete else patience if schedule.has_fold else FIRST_FOLD
+            limit, now = schedule.end + later, time.monotonic()
+            if now >= limit:
+                return
+            while pool.has_idle and (task := schedule.next_task(time.monotonic())) is not None:
+                pool.send(task)
+            if not pool.is_busy:
+                return
+            for task, result in pool.results(limit - now):
+                schedule.record(task, result)
 
 
 def _workspace(folder: Path, job: SearchJob) -> Workspace:
@@ -154,12 +148,9 @@ class RecordedSchedule(Schedule):
     def write(self) -> None:
         """Writes all trials so far, and the processor time of this process and of the workers that have ended."""
         spent = os.times()
-        log = {
-            "trials": [one.model_dump(mode="json") for one in self.trials],
-            "processor_seconds": round(sum(spent[:4]), 2),
-            "rows": len(self.kept) if len(self.kept) < self.total else 0,
-        }
-        write_whole(self.folder / LOG, json.dumps(log).encode())
+        rows = len(self.kept) if len(self.kept) < self.total else 0
+        log = SearchLog(trials=tuple(self.trials), processor_seconds=round(sum(spent[:4]), 2), rows=rows)
+        write_whole(self.folder / LOG, log.model_dump_json().encode())
 
 
 class Pool:
@@ -203,7 +194,7 @@ class Pool:
                 found.append((task, FoldResult(None, None, 0.0, note=note)))
         return found
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Kills all workers."""
         for pipe, process in self._workers.items():
             process.kill()

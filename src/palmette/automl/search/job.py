@@ -3,16 +3,18 @@
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import FailFast, Field
 
-from palmette.automl.candidates import Blueprint, Candidate
+from palmette.automl.candidates import Blueprint, Candidate, Trial
 from palmette.automl.weights import FOLDER, weights_folder
 from palmette.documents import Model
 from palmette.engine.registry import packages
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
+from palmette.sandbox.reading import read_made
 
 JOB = "job.json"
 ROWS = "train.parquet"  # typed training rows by column name, including the target
@@ -20,6 +22,8 @@ CONTEXT = "context.parquet"  # context rows without the target; absent if the da
 FOLDS = "folds.npy"  # (n,): the fold of each row
 GROUPS = "groups.npy"  # (n,): equal for rows that must stay in one fold; absent if each row is independent
 LOG = "trials.json"
+LOG_BYTES = 1 << 22
+MOST_TRIALS = 1000  # more than any search produces
 OUTPUTS = "outputs"  # folder of the out-of-fold outputs, `<candidate>.npy`
 OWN = "own"  # folder of the modules that a language model wrote
 ENCODINGS = "encodings"  # folder of encoded folds, shared by the workers
@@ -61,6 +65,20 @@ class SearchJob(Model):
     def read(cls, folder: Path) -> "SearchJob":
         """Reads the job in `folder`."""
         return cls.model_validate_json((folder / JOB).read_text("utf-8"))
+
+
+class SearchLog(Model):
+    """The driver's log; its scores only guide the search."""
+
+    trials: Annotated[tuple[Trial, ...], Field(max_length=MOST_TRIALS), FailFast()] = ()
+    processor_seconds: float = 0.0
+    rows: int = 0
+    """Number of rows that were sampled; 0 for all."""
+
+    @classmethod
+    def read(cls, folder: Path) -> "SearchLog":
+        """Reads the log in the folder of a job, or of verified results."""
+        return cls.model_validate_json(read_made(folder, LOG, LOG_BYTES))
 
 
 def uses_own_code(candidate: Candidate) -> bool:

@@ -6,40 +6,22 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import FailFast, Field, ValidationError
+from pydantic import ValidationError
 
 from palmette.automl.candidates import Blueprint, Candidate, Trial
 from palmette.automl.composition import encoding_key
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
-from palmette.automl.search.job import LEAST_ROWS, LOG, OUTPUTS, sampled_rows, uses_own_code
+from palmette.automl.search.job import LEAST_ROWS, LOG, OUTPUTS, SearchLog, sampled_rows, uses_own_code
 from palmette.automl.splitting import DataSplits
-from palmette.documents import Model
 from palmette.engine.actor import Violation
 from palmette.sandbox import ExecutionResult
 from palmette.sandbox.reading import read_made
 
-LOG_BYTES = 1 << 22
-MOST_TRIALS = 1000  # more than any search produces
 HEADER_BYTES = 1024  # upper limit of the header of a `.npy` file
-
-
-class SearchLog(Model):
-    """The driver's log; its scores only guide the search."""
-
-    trials: Annotated[tuple[Trial, ...], Field(max_length=MOST_TRIALS), FailFast()] = ()
-    processor_seconds: float = 0.0
-    rows: int = 0
-    """Number of rows that were sampled; 0 for all."""
-
-    @classmethod
-    def read(cls, folder: Path) -> SearchLog:
-        """Reads the log in the folder of a job, or of verified results."""
-        return cls.model_validate_json(read_made(folder, LOG, LOG_BYTES))
 
 
 @dataclass(frozen=True)
@@ -55,8 +37,8 @@ class CandidateResult:
 
     @property
     def predicted(self) -> NDArray[np.bool_]:
-        """(n,): the rows that have outputs."""
-        return finite_rows(self.outputs)
+        """(n,): the rows whose outputs are finite."""
+        return np.asarray(np.isfinite(self.outputs).reshape(len(self.outputs), -1).all(axis=1))
 
     def part(self, rows: NDArray[np.bool_]) -> CandidateResult:
         """Returns the result restricted to the rows of a mask."""
@@ -91,8 +73,8 @@ class CandidateLoad:
     def after_failure(self, done: ExecutionResult) -> CandidateLoad:
         """Adds the failure of the driver's run, with its output as evidence."""
         wrong = "; ".join(one.message for one in self.violations)
-        last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
-        how = "" if done.ok else f"the search ended ({done.ended}): {done.note} {last}".strip()
+        ending = " ".join(dict.fromkeys((done.note, done.last_line)))
+        how = "" if done.ok else f"the search ended ({done.ended}): {ending}".strip()
         message = "; ".join(filter(None, (how, wrong)))[:600] or "the search left nothing"
         found = Violation(code="search-failed", message=message, evidence=done.stderr[-4000:])
         return replace(self, failures=(*self.failures, found))
@@ -177,11 +159,6 @@ def comparable(
     return tuple(one.part(rows) for one in results), part
 
 
-def finite_rows(outputs: Floats) -> NDArray[np.bool_]:
-    """Returns (n,): the rows whose outputs are finite."""
-    return np.asarray(np.isfinite(outputs).reshape(len(outputs), -1).all(axis=1))
-
-
 def _due(
     trial: Trial, log: SearchLog, problem: Problem, folds: NDArray[np.int64] | None, every: NDArray[np.bool_]
 ) -> NDArray[np.bool_] | None:
@@ -206,11 +183,11 @@ def _verified(
         return _violation("outputs-unreadable", name, f"cannot be read: {error}")
     if made.dtype != np.float64 or not made.ndim or len(made) != rows:
         return _violation("outputs-rows", name, f"has outputs of the shape {made.shape}, not of {rows} rows")
-    predicted = finite_rows(made)
-    due = predicted if due is None else due
-    is_complete = due.any() and (predicted == due).all()
+    result = CandidateResult(trial, np.asarray(made))
+    due = result.predicted if due is None else due
+    is_complete = due.any() and (result.predicted == due).all()
     wrong = "has outputs that are not finite" if not is_complete else problem.output_error(made[due]) if whole else ""
-    return _violation("outputs-values", name, wrong) if wrong else CandidateResult(trial, np.asarray(made))
+    return _violation("outputs-values", name, wrong) if wrong else result
 
 
 def _is_expected(candidate: Candidate, expected: Sequence[Candidate]) -> bool:

@@ -20,8 +20,8 @@ from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Trial, sub
 from palmette.automl.kinds import with_contents
 from palmette.automl.problems.problem import Problem, problem_of
 from palmette.automl.search import job as files
-from palmette.automl.search.job import SearchJob, cores, fold_numbers, run_module, uses_own_code
-from palmette.automl.search.results import CandidateLoad, CandidateResult, SearchLog, read_results, write_results
+from palmette.automl.search.job import SearchJob, SearchLog, cores, fold_numbers, run_module, uses_own_code
+from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results, write_results
 from palmette.automl.search.stored_features import FeatureMemory
 from palmette.automl.splitting import DataSplits
 from palmette.errors import counted

@@ -199,9 +199,8 @@ def _on_sample(search: Search, modules: Sequence[OwnCode]) -> Iterator[Violation
         wrong = next((found.message for found in load.violations if found.subject == one.name), "")
         note = wrong or (trial.note if trial else relative_to_root(search.folder, done.stderr)[-4000:] or done.note)
         if wrong or trial is None or trial.status != "finished":
-            last = note.strip().splitlines()[-1] if note.strip() else f"it {done.ended}"
             path = one.learner if "." in one.learner else one.features
-            yield failure_of(note, last, modules, f"{path.partition('.')[0]}.py")
+            yield failure_of(note, f"it {done.ended}", modules, f"{path.partition('.')[0]}.py")
             return
 
 
