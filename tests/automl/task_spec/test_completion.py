@@ -72,6 +72,11 @@ def test_several_columns_are_forecast_together() -> None:
         task("bikes", "Forecast casual or registered for the next 7 days")
 
 
+def test_a_horizon_makes_a_forecast_of_numbered_times() -> None:
+    made = task("spots", "Predict spots 11 years ahead")
+    assert (made.problem, made.time, made.forecast.horizon) == ("forecasting", "year", "11 years")
+
+
 def test_numbered_times_are_no_targets() -> None:
     made = task("spots", target="all", problem="forecasting")
     assert made.forecast.targets == ("spots",) and made.time == "year"

@@ -234,7 +234,7 @@ def _without_idle_forecast(task: TaskSpec, column: ColumnSummary, data: DataSumm
     """Ignores horizon and series in sentences such as `Predict churn of each customer in the next 3 months`; only dated
     numbers are forecast."""
     given = {path: one for path, one in task.sources.items() if path.startswith("forecast.")}
-    is_dated = column.kind == "number" and any(one.kind == "datetime" for one in data.columns)
+    is_dated = column.kind == "number" and bool(_times(task, column, data))
     wants_one = task.problem == "forecasting" or (is_dated and not task.problem and "forecast.horizon" in given)
     if not given or wants_one or any(one.origin != "sentence" for one in given.values()):
         return task
@@ -244,26 +244,27 @@ def _without_idle_forecast(task: TaskSpec, column: ColumnSummary, data: DataSumm
 
 
 def _with_forecast(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> TaskSpec:
-    """Adds the targets and the time column: datetimes, else numbers with a conventional name."""
+    """Adds the targets and the time column."""
     if column.kind not in ("number", "identifier", "constant"):
         raise error_of(UserError, "problem-misfit/forecast", column=column)
     wish = task.forecast
     if not wish.targets:
         task = task.model_copy(update={"forecast": wish.model_copy(update={"targets": (column.name,)})})
     task = _with(task, {"problem": "forecasting"}, "default", "a horizon, a frequency or series are named")
-    if task.time:
-        return task
-    dated = [one for one in data.columns if one.kind == "datetime"]
-    counts = [
-        one for one in data.columns if one.kind in ("number", "identifier") and one.name not in task.forecast.targets
-    ]
-    numbered = [one for one in counts if one.name.casefold() in TIMES]
-    if not task.forecast.series:  # a year repeats where months stand beside it
-        numbered = [one for one in numbered if 2 * (one.distinct or 0) > (data.rows or 0)]
-    if not (found := dated or numbered):
+    if task.time or not (found := _times(task, column, data)):
         return task
     latest = max(found, key=lambda one: one.distinct or 0)
     return _with(task, {"time": latest.name}, "data", "the column of times")
+
+
+def _times(task: TaskSpec, column: ColumnSummary, data: DataSummary) -> list[ColumnSummary]:
+    """Returns the columns of datetimes, else of numbers with a conventional name."""
+    dated = [one for one in data.columns if one.kind == "datetime"]
+    others = [one for one in data.columns if one.name not in (column.name, *task.forecast.targets)]
+    numbered = [one for one in others if one.kind in ("number", "identifier") and one.name.casefold() in TIMES]
+    if not task.forecast.series:  # a year repeats where months stand beside it
+        numbered = [one for one in numbered if 2 * (one.distinct or 0) > (data.rows or 0)]
+    return dated or numbered
 
 
 def _metrics(task: TaskSpec) -> list[str]:

@@ -226,8 +226,9 @@ def _target(match: Match) -> Values:
     is_number = column.kind == "number" and column.distinct != 2
     is_comparison = is_number and re.search(r"\b(?:whether|if)\b", match.words, re.I)
     is_input = verb == "classi" and re.match(r"\s*(?:into|by)\b", match.after, re.I)
+    is_other = match.has("amount") and not is_number  # such as the number of customers, of a column with their names
     is_content = (column.kind == "text" or file_kind(column.kind)) and not re.match("target|label", verb)
-    if is_comparison or is_input or is_content:
+    if is_comparison or is_input or is_other or is_content:
         return None  # an unread threshold, or a column that rows are grouped by
     second = re.match(r"\s*(?:and|or|&)\s+(?:then\s+|also\s+|the\s+)*", match.after, re.I)
     if second and (named := match.grammar.column.match(match.after, second.end())):

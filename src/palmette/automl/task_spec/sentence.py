@@ -159,11 +159,11 @@ class _Reader:
         return SentenceReading(task, tuple(candidates), missing, self._refused())
 
     def _refused(self) -> str:
-        """Returns the unsupported problem that the sentence asks for, or ''; ignores negations and column names."""
+        """Returns the unsupported problem that a sentence states, or ''; ignores negations and words that are read."""
         for one in vocabulary().refused:
             for found in re.finditer(rf"\b(?:{'|'.join(one.words)})\b", self.plain, re.I):
                 before = _CLAUSE.split(self.plain[: found.start()])[-1]
-                if not _guard("negation").search(before) and not self.grammar.column.search(found[0]):
+                if not _guard("negation").search(before) and self._is_free(*found.span()):
                     return one.name
         return ""
 

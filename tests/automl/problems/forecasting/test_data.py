@@ -40,11 +40,22 @@ def test_the_frequency_is_found(frequency: str) -> None:
 
 @pytest.mark.parametrize(("text", "steps"), [
     ("", 24), ("36", 36), ("2 days", 48), ("24 hours", 24), ("1 week", 168), ("7 steps", 7),
-    ("2 days, 48 steps", 48),
+    ("2 days, 48 steps", 48), ("5 business days", 168),
 ])  # fmt: skip
 def test_a_horizon_is_steps_or_a_time(text: str, steps: int) -> None:
     use = read_use(hourly(), ONE, Forecast(horizon=text))
     assert use.horizon == steps and use.season == 24
+
+
+@pytest.mark.parametrize(("name", "apart", "text", "steps"), [
+    ("year", 1, "11 years", 11), ("Survey_Years", 5, "10 years", 2), ("year", 1, "9 steps", 9),
+])  # fmt: skip
+def test_numbers_in_a_column_named_for_a_unit_count_it(name: str, apart: int, text: str, steps: int) -> None:
+    rows = pd.DataFrame({name: 1900.0 + apart * np.arange(90), "load": np.arange(90.0)})
+    columns = SeriesColumns(("load",), name)
+    assert read_use(rows, columns, Forecast(horizon=text)).horizon == steps
+    with pytest.raises(UserError, match="cannot be read"):
+        read_use(rows, columns, Forecast(horizon="3 days"))
 
 
 @pytest.mark.parametrize(("wish", "code"), [

@@ -47,7 +47,7 @@ def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> Seri
     longest = sorted(tables.values(), key=len, reverse=True)[:MOST_SERIES]
     values = [filled(one[target]) for one in longest for target in columns.targets]
     seasons = seasons_of(values, frequency, lengths[len(lengths) // 2])
-    horizon = _horizon(wish.horizon, frequency, lengths[len(lengths) // 2], seasons)
+    horizon = _horizon(wish.horizon, frequency, lengths[len(lengths) // 2], seasons, columns.time)
     if lengths[-1] < FEWEST * horizon + 2:
         raise error_of(UserError, "series-too-short", horizon=horizon, longest=lengths[-1], least=FEWEST * horizon + 2)
     shortest = max(next((one for one in lengths if one >= 2 * horizon), lengths[-1]), 1)
@@ -176,26 +176,29 @@ def _offset(stamps: pd.Series, apart: pd.Series) -> str:
     return str(pd.tseries.frequencies.to_offset(usual).freqstr)
 
 
-def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...]) -> int:
+def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...], time: str) -> int:
     """Returns the horizon in steps; without a text, the first season that fits, or a share of the series."""
     if not text:
         usual = next((one for one in seasons if one <= length // 6), 0)
         return usual or max(1, min(24, round(SHARE * length)))
-    named = {_steps(one, frequency) for one in text.split(",")}
+    named = {_steps(one, frequency, time) for one in text.split(",")}
     if len(named) > 1:
         raise error_of(UserError, "bad-horizon/several", text=text)
     return named.pop()
 
 
-def _steps(text: str, frequency: str) -> int:
-    """Returns the steps in a number of steps or a time."""
-    found = re.fullmatch(r"\s*0*([1-9]\d*)\s*([a-z]*?)s?\s*", text.casefold())
+def _steps(text: str, frequency: str, time: str) -> int:
+    """Returns the steps in a number of steps or a time; numbers in a column `year` count years."""
+    found = re.fullmatch(r"\s*0*([1-9]\d*)\s*([a-z ]*?)s?\s*", text.casefold())
     count, unit = (int(found[1]), found[2]) if found else (0, "")
     if found and unit in ("", "step", "row", "value", "observation", "period", "point"):
         return count
     step = days_of(frequency)
     lasting = {"min": 1 / 1440, "minute": 1 / 1440, "hour": 1 / 24, "h": 1 / 24, "day": 1.0, "d": 1.0, "week": 7.0,
+               "business day": 1.4, "working day": 1.4, "trading day": 1.4,
                "month": 30.4375, "quarter": 91.3125, "year": 365.25}  # fmt: skip
+    if found and step is None and unit in re.findall(r"[a-z]+?(?=s?(?![a-z]))", time.casefold()):
+        return max(1, round(count / float(frequency)))
     if not found or unit not in lasting or step is None:
         raise error_of(UserError, "bad-horizon", text=text)
     return max(1, round(count * lasting[unit] / step))
