@@ -22,6 +22,7 @@ TABLES = load("sentences")[1] | {
     }),
     "spots": table({"year": "number 900: 1700", "spots": "number 90: 5"}).model_copy(update={"rows": 900}),
     "months": table({"year": "number 80: 1700", "month": "number 12: 1"}).model_copy(update={"rows": 900}),
+    "graph": table({"id": "node 90: a", "to": "edges 90: b", "size": "number 90: 1", "area": "category 3: x"}),
     "same": table({"one": "constant 1: 1", "id": "identifier 90: 1", "photo": "image 90: a.jpg", "y": "number 90: 1"}),
 }  # fmt: skip
 
@@ -52,6 +53,9 @@ def task(name: str, text: str = "", **fields: Any) -> TaskSpec:
     ("marks", {"clusters": 4}, "", "clustering"),
     ("marks", {"labels": "label"}, "", "clustering"),
     ("marks", {"problem": "clustering"}, "", "clustering"),
+    ("graph", {"problem": "clustering"}, "", "node_clustering"),
+    ("graph", {"problem": "node_clustering", "labels": "area"}, "", "node_clustering"),
+    ("graph", {"target": "area"}, "area", "node_classification"),
 ])  # fmt: skip
 def test_target_and_problem(name: str, fields: dict[str, Any], target: str, problem: str) -> None:
     made = task(name, **fields)
@@ -108,6 +112,8 @@ def test_what_a_sentence_states_about_forecasts_is_idle_elsewhere() -> None:
     ("customers", "", {"target": "Churn", "include": "tenure, Contract", "exclude": "tenure"}, "column-contradiction"),
     ("customers", "", {"target": "Churn", "learners": "svm"}, "unknown-learner"),
     ("customers", "", {"target": "Churn", "learners": "not:magic"}, "unknown-learner"),
+    ("customers", "", {"problem": "node_clustering"}, "problem-misfit"),
+    ("graph", "", {"target": "area", "problem": "node_clustering"}, "problem-misfit"),
     ("same", "", {"target": "one"}, "bad-target"),
     ("same", "", {"target": "id"}, "bad-target"),
     ("same", "", {"target": "photo"}, "bad-target"),

@@ -114,7 +114,7 @@ def chosen_target(task: TaskSpec, data: DataSummary, candidates: Sequence[str] =
     """Adds the target if the task, with resolved names, or the data determine it; otherwise returns the possible ones:
     the `candidates` if the sentence leaves several open."""
     wants_clusters = {"labels", "clusters.count", "clusters.least", "clusters.most"} & task.sources.keys()
-    if task.target or task.problem == "clustering" or (not task.problem and wants_clusters):
+    if task.target or _is_clustering(task) or (not task.problem and wants_clusters):
         return task
     if task.threshold is not None:
         return _with(task, {"target": task.threshold.column}, "default", "the column of the threshold")
@@ -179,9 +179,12 @@ def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
     column = data.column(task.target) if task.target else None
     if column is None:
         task = task if task.problem else _with(task, {"problem": "clustering"}, "default", "clusters are asked for")
-        fitting = problems_of((task.problem,), {one.kind for one in data.columns})
+        wanted = "clustering" if _is_clustering(task) else task.problem
+        fitting = problems_of((wanted,), {one.kind for one in data.columns})
+        if fitting and task.problem not in (wanted, *fitting):
+            raise error_of(UserError, "problem-misfit/edges", task=task)
         return task.model_copy(update={"problem": fitting[0]}) if fitting else task
-    if task.problem == "clustering":
+    if _is_clustering(task):
         raise error_of(UserError, "problem-misfit", task=task)
     if task.threshold is not None:
         if task.threshold.column != column.name or task.problem == "regression":
@@ -224,6 +227,10 @@ def _misfit(problem: str, column: ColumnSummary, data: DataSummary, fitting: Seq
     classes = f", or for two classes: --threshold '{column.name}>NUMBER'" if many else ""
     remedy = f"Ask for {fitting[0] if fitting else 'another column'}{classes}."
     return UserError(message, remedy, code="problem-misfit")
+
+
+def _is_clustering(task: TaskSpec) -> bool:
+    return bool(task.problem) and learning_task(task.problem) == "clustering"
 
 
 def _is_forecast(task: TaskSpec) -> bool:
