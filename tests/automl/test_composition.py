@@ -183,6 +183,7 @@ def test_a_track_that_cannot_be_used_states_the_remedy(monkeypatch: pytest.Monke
     lacking = "palmette.automl.learners.learner.missing_requirement"
     monkeypatch.setattr(lacking, lambda requires: next(iter(requires), ""))
     assert "pip install torch" in unavailable("neural")
+    assert unavailable("neural", "node_classification", ["node", "edges"]).startswith("g")  # a network of graphs
     monkeypatch.delenv("PALMETTE_MODELS", raising=False)
     assert "$PALMETTE_MODELS" in unavailable("pretrained", "classification", ["audio"])
 

@@ -122,6 +122,9 @@ def unavailable(track: Track, problem: str = "", kinds: Collection[Kind] = ()) -
     """
     solving = {problem, learning_task(problem)} if problem else set()
     found = [one for one in learners() if one.track == track and (not problem or solving & one.problems)]
+    if kinds:
+        found = [one for one in found if not one.kinds or one.kinds & {*kinds}]
+        found.sort(key=lambda one: (problem not in one.problems, len(one.requires)))
     on_vectors = [one for one in encoders() if one.kind in kinds and (one.trained or isinstance(one, FromFolder))]
     reasons = [one.unavailable() for one in (*(on_vectors if track == "pretrained" else ()), *found)]
     return "" if "" in reasons else reasons[0] if reasons else f"No learner of the track {track!r} is registered."

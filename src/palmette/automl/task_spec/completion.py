@@ -178,12 +178,7 @@ def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
 def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
     column = data.column(task.target) if task.target else None
     if column is None:
-        task = task if task.problem else _with(task, {"problem": "clustering"}, "default", "clusters are asked for")
-        wanted = "clustering" if _is_clustering(task) else task.problem
-        fitting = problems_of((wanted,), {one.kind for one in data.columns})
-        if fitting and task.problem not in (wanted, *fitting):
-            raise error_of(UserError, "problem-misfit/edges", task=task)
-        return task.model_copy(update={"problem": fitting[0]}) if fitting else task
+        return _without_target(task, data)
     if _is_clustering(task):
         raise error_of(UserError, "problem-misfit", task=task)
     if task.threshold is not None:
@@ -215,6 +210,16 @@ def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
     if len(fitting) > 1 and meant and (meant == fitting[0] or fitting[0] == "classification"):
         return _with(task, {"problem": meant}, "default", f"the metric is one of {meant}")
     return _with(task, {"problem": fitting[0]}, "data", f"of {column.name!r}: {why}")
+
+
+def _without_target(task: TaskSpec, data: DataSummary) -> TaskSpec:
+    """Decides the problem of a task that has no target: clusters where none is named."""
+    task = task if task.problem else _with(task, {"problem": "clustering"}, "default", "clusters are asked for")
+    wanted = "clustering" if _is_clustering(task) else task.problem
+    fitting = problems_of((wanted,), {one.kind for one in data.columns})
+    if fitting and task.problem not in (wanted, *fitting):
+        raise error_of(UserError, "problem-misfit/edges", task=task)
+    return task.model_copy(update={"problem": fitting[0]}) if fitting else task
 
 
 def _misfit(problem: str, column: ColumnSummary, data: DataSummary, fitting: Sequence[str], many: bool) -> UserError:

@@ -4,7 +4,7 @@ import ast
 
 from palmette.automl.actors.coder import Coder, CoderInput, ModelsAnswer
 from palmette.automl.artefacts import WrittenCode
-from palmette.automl.composition import candidate_track, unavailable
+from palmette.automl.composition import candidate_track, facts_of, unavailable
 from palmette.automl.kinds import Track
 from palmette.engine import Context, Measurement, Verdict
 from palmette.llm import Section, section
@@ -36,7 +36,8 @@ class ModelingCoder(Coder):
 
     def check(self, input: ModelingInput, output: WrittenCode, context: Context) -> Verdict:
         """Its learner uses what it may, and keeps the estimator contract on a sample of training rows."""
-        if reason := unavailable(input.track):
+        facts = facts_of(input.blueprint)
+        if reason := unavailable(input.track, facts.problem, facts.kinds):
             skipped = Measurement(name=f"{input.track} models", status="skipped", detail=reason)
             return Verdict(ok=True, measurements=(skipped,))
         return super().check(input, output, context)
