@@ -11,6 +11,7 @@ from pathlib import Path
 
 from palmette.engine.actor import TextFile
 from palmette.features.artefacts import Conventions
+from palmette.features.repository.checkout import holds_module
 from palmette.sandbox import Limits, Sandbox, python_command
 from palmette.sandbox.temporary import temporary_folder
 
@@ -60,8 +61,7 @@ def _own_modules(source: str, repository: Path) -> Iterator[Path]:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
         for name, base in itertools.product(names, (Path(), Path("src"))):
-            first = repository / base / name.split(".")[0]
-            if first.is_dir() or first.with_suffix(".py").is_file():
+            if holds_module(repository / base, name.split(".")[0]):
                 yield base.joinpath(*name.split(".")).with_suffix(".py")
 
 

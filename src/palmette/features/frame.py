@@ -61,6 +61,14 @@ class Frame:
         return cls(schema, tuple(dict(zip(schema, values, strict=True)) for values in zip(*columns, strict=True)))
 
 
+def distinct_by(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The first row for each combination of values."""
+    seen: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        seen.setdefault(repr([row[column] for column in columns]), row)
+    return list(seen.values())
+
+
 def _plain(column: Any, kind: Any) -> list[Any]:
     import pyarrow as pa
 

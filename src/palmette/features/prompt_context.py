@@ -11,7 +11,7 @@ from pathlib import Path
 from palmette.documents import load_plain, read_text
 from palmette.features.artefacts import Conventions, Utilities, Utility
 from palmette.features.frame_json import encode
-from palmette.features.oracle.reference import longest
+from palmette.features.oracle.reference import longest_window
 from palmette.features.repository import Checkout, Neighbour, find_neighbours
 from palmette.features.repository.readme import Stage, excerpt
 from palmette.features.spec import AS_OF, Aggregate, RegisteredColumn, Table, View, ViewFeature, ViewSource, Window
@@ -174,7 +174,7 @@ def _rows(view: View) -> Iterator[str]:
         where = f" where {view.spine.where}" if view.spine.where else ""
         yield f"exactly those of {view.spine.table}{where}, repeated and null keys too; grain: {grain}"
     else:
-        windows = ((source, longest(view, source)) for source in view.sources)
+        windows = ((source, longest_window(view, source)) for source in view.sources)
         places = [f"{one.name} {_reach(window)}" for one, window in windows if window is not None]
         yield (
             f"one for every {' and '.join(view.grain)} that has a row that counts in {' or in '.join(places)}, "

@@ -1,6 +1,5 @@
 """Runs the checks on any feature script, without a run."""
 
-import ast
 import linecache
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +12,8 @@ from palmette.errors import UserError, did_you_mean
 from palmette.features.checks import Check, ScriptUnderTest, registered, run_checks
 from palmette.features.harness.binding import find_entry
 from palmette.features.questions import understood_view
-from palmette.features.repository import Checkout
+from palmette.features.repository import Checkout, Module
+from palmette.features.repository.checkout import holds_module
 from palmette.features.spec.phrases import definition
 from palmette.features.spec.view import View
 from palmette.sandbox import WarmSpark
@@ -163,27 +163,12 @@ def repository_of(script: Path) -> Path:
     If none looks like one, the nearest from which they resolve; if it imports no local modules, its own folder.
     """
     parents = script.resolve().parents
-    wanted = _imported(script)
-    resolving = [folder for folder in parents if any(_holds(folder, name) for name in wanted)]
+    imports = Module(script.name, script.stem, read_text(script)).imports
+    wanted = {name.split(".")[0] for name in imports.values()} - {""}
+    resolving = [one for one in parents if any(holds_module(up, name) for up in (one, one / "src") for name in wanted)]
     marked = [folder for folder in parents if any((folder / mark).exists() for mark in TOP)]
     both = [folder for folder in marked if folder in resolving or not resolving]
     return next(iter([*both, *resolving, *marked, *parents]))
-
-
-def _imported(script: Path) -> set[str]:
-    try:
-        tree = ast.parse(read_text(script))
-    except SyntaxError:
-        return set()
-    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    return {name.split(".")[0] for name in names}
-
-
-def _holds(folder: Path, name: str) -> bool:
-    """Whether a module or package of this name can be imported from the folder or its `src`."""
-    places = (folder / name, folder / "src" / name)
-    return any(place.is_dir() or place.with_suffix(".py").is_file() for place in places)
 
 
 def _folder(path: Path) -> Path:

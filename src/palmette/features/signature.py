@@ -55,9 +55,15 @@ class BoundParameter(NamedTuple):
     """Name of the table if `meaning` is `table`."""
 
 
+def form_of(parameter: Parameter | BoundParameter) -> str:
+    """The type of a cut-off that is text (`str`) or a calendar day (`date`); empty for an aware datetime."""
+    last = parameter.annotation.replace(" ", "").split("|")[0].rpartition(".")[2].strip("'\"")
+    return last if last in ("str", "date") else ""
+
+
 def is_day(parameter: Parameter) -> bool:
     """Whether a parameter is a cut-off that is a calendar day."""
-    return parameter.annotation.split(".")[-1] == "date"
+    return form_of(parameter) == "date"
 
 
 def is_frame(parameter: Parameter) -> bool:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from palmette.features.harness.binding import Binding, bind
+from palmette.features.harness.binding import bind
+from palmette.features.signature import BoundParameter, form_of
 
 TABLES = {"orders", "users"}
 
@@ -31,7 +32,7 @@ def test_names_and_annotations_say_what_is_meant(parameters: str, expected: list
 
 def test_a_lone_frame_is_the_only_table() -> None:
     bindings = bind("def build(events: DataFrame): ...", "build", {"orders"})
-    assert bindings.bound == (Binding("events", "table", "orders"),)
+    assert bindings.bound == (BoundParameter("events", "DataFrame", "table", "orders"),)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,8 @@ def test_a_lone_frame_is_the_only_table() -> None:
 )
 def test_the_cut_off_takes_the_form_that_is_annotated(annotation: str, form: str) -> None:
     bindings = bind(f"def build(as_of: {annotation}): ...", "build", TABLES)
-    assert bindings.bound == (Binding("as_of", "as_of", form=form),)
+    (bound,) = bindings.bound
+    assert (bound.meaning, form_of(bound)) == ("as_of", form)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from palmette.features.oracle.clock import at_wall, day_of, micros, midnight, wall
-from palmette.features.spec.dfr import RegisteredColumn
+from palmette.features.oracle.clock import at_wall, day_of, micros, midnight, timestamp_of, wall
+from palmette.features.spec.dfr import RegisteredColumn, Table
 
 YEAR = 2024
 """The default year; a leap year."""
@@ -79,6 +79,16 @@ def as_value(timestamp: datetime | None, column: RegisteredColumn, zone: ZoneInf
             return micros(timestamp) // {"s": 1_000_000, "ms": 1000, "us": 1}[column.unit or "s"]
         case _:
             return None
+
+
+def dated(table: Table, row: dict[str, Any], zone: ZoneInfo) -> dict[str, Any]:
+    """The row, with partition columns derived from its times."""
+    for part in table.partitions:
+        column, source = table.column(part.column), table.column(getattr(table, part.of or "", "") or "")
+        if column is not None and source is not None:
+            value = partition_value(timestamp_of(row[source.name], source.unit, zone), column)
+            row[part.column] = value if value is not None or column.nullable else row[part.column]
+    return row
 
 
 def partition_value(timestamp: datetime | None, column: RegisteredColumn) -> Any:

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from palmette.features.frame import Frame
-from palmette.features.frames.calendar import as_value, partition_value, resolution
+from palmette.features.frame import Frame, distinct_by
+from palmette.features.frames.calendar import as_value, dated, resolution
 from palmette.features.frames.keys import ColumnRef, KeyFactory
 from palmette.features.frames.value_pool import PredicateValues, value_pool
 from palmette.features.oracle.clock import timestamp_of
@@ -79,7 +79,7 @@ class RowFactory:
     def soon(self) -> timedelta:
         """How long before the cut-off usual events happen: inside every window."""
         windows = (feature.window for feature in self.view.features)
-        return min([timedelta(hours=2), *(each.timedelta / 2 for each in windows if each not in (None, Window.ALL))])
+        return min([timedelta(hours=2), *(each.timedelta / 2 for each in windows if each is not None)])
 
     @property
     def spine(self) -> Table | None:
@@ -171,7 +171,7 @@ class RowFactory:
             self._set_time(table, row, table.valid_to, until)
         if self.view.spine is not None and self.view.spine.table == table.name and self.view.spine.cutoff:
             self._set_time(table, row, self.view.spine.cutoff, at)
-        return self.dated(table, row)
+        return dated(table, row, self.zone)
 
     def usual_row(
         self, table: Table, entity: EntityNumbers, values: Values, cutoff: datetime, until: datetime | None = None
@@ -209,16 +209,6 @@ class RowFactory:
             value = as_value(timestamp, column, self.zone)
             row[name] = value if value is not None or column.nullable else row[name]
 
-    def dated(self, table: Table, row: Row) -> Row:
-        """The row, with partition columns derived from its times."""
-        for part in table.partitions:
-            column, source = table.column(part.column), table.column(getattr(table, part.of or "", "") or "")
-            if column is not None and source is not None:
-                timestamp = timestamp_of(row[source.name], source.unit, self.zone)
-                value = partition_value(timestamp, column)
-                row[part.column] = value if value is not None or column.nullable else row[part.column]
-        return row
-
     def step(self, table: Table) -> timedelta:
         """The resolution of the table's times."""
         column = table.column(table.event_time or table.valid_from or "")
@@ -250,10 +240,7 @@ class RowFactory:
         ]
         if table.kind == "event" and not table.keys_enforced:
             return rows
-        found: dict[str, Row] = {}
-        for row in rows:
-            found.setdefault(repr([row[name] for name in names]), row)
-        return list(found.values())
+        return distinct_by(rows, names)
 
 
 def _zero(column: RegisteredColumn) -> Any:

@@ -12,7 +12,7 @@ from palmette.features.frames.fixtures import Fixture, ScenarioBuilder, find_fix
 from palmette.features.frames.histories import histories, states, thresholds
 from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Row, RowFactory
 from palmette.features.frames.test_scenarios import DAY, HOUR, absences, boundaries, empty, midnights, repeats, values
-from palmette.features.spec import Table, View
+from palmette.features.spec import Table, View, Window
 
 EVENTS = 250
 ENTITIES = 6
@@ -28,7 +28,8 @@ def bulk_rows(builder: ScenarioBuilder) -> None:
                 rows[name] += _states(builder, table, EntityNumbers(number))
     links = sorted(set(factory.keys.links.values()))
     for table in factory.events():
-        reach = max((window.timedelta or 120 * DAY for window in factory.windows_of(table)), default=30 * DAY)
+        lengths = (120 * DAY if window == Window.ALL else window.timedelta for window in factory.windows_of(table))
+        reach = max(lengths, default=30 * DAY)
         for _ in range(EVENTS):
             entity = EntityNumbers(0, {link: factory.random.randrange(ENTITIES) for link in links})
             late = factory.random.choice([timedelta(0), timedelta(0), HOUR, 3 * DAY])

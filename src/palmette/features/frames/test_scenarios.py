@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import NamedTuple
 
+from palmette.features.frames.calendar import dated
 from palmette.features.frames.fixtures import Changes, Fixture, Rows, ScenarioBuilder
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Event, Row
@@ -156,7 +157,7 @@ def absences(builder: ScenarioBuilder) -> None:
                 rows = fixture.rows_of(table, entity, builder.cutoff, {})
                 if column.name in (table.valid_from, table.valid_to):
                     rows = rows[-1:]  # with both states, one of them would still be valid
-                nulls = [factory.dated(table, {**row, column.name: None}) for row in rows]
+                nulls = [dated(table, {**row, column.name: None}, factory.zone) for row in rows]
                 builder.case(fixture, table, entity, nulls, (f"nulls_in_{table.name}", f"null {column.name}"))
     for table in factory.view.tables.values():
         row = factory.usual_row(table, builder.entity(), fixture.values[table.name], builder.cutoff)

@@ -6,28 +6,17 @@ from typing import NamedTuple
 
 from palmette.errors import UserError, did_you_mean
 from palmette.features.artefacts import Parameter
-from palmette.features.signature import meaning_of, parameters_of, source_of
+from palmette.features.signature import BoundParameter, meaning_of, parameters_of, source_of
 
 NAMES = ("build", "build_features", "compute", "compute_features", "transform", "create_features", "features")
 """Common names of entry functions, most common first."""
 
 
-class Binding(NamedTuple):
-    """A parameter and its meaning."""
-
-    name: str
-    meaning: str
-    """`spark`, `tables`, `table` or `as_of`."""
-    table: str = ""
-    """For `table`: the table's name in the registry."""
-    form: str = ""
-    """For `as_of`: `str`, `date`, or empty for an aware datetime."""
-
-
 class Bindings(NamedTuple):
     """All parameters, or why they cannot be bound."""
 
-    bound: tuple[Binding, ...] = ()
+    bound: tuple[BoundParameter, ...] = ()
+    """Their meanings are `spark`, `tables`, `table` and `as_of`."""
     error: str = ""
 
 
@@ -46,7 +35,7 @@ def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
         return Bindings(error=f"SyntaxError: {error.msg} (line {error.lineno})")
     if function is None:
         return Bindings(error=f"MissingFunction: the script has no function {entry!r}")
-    bound: list[Binding] = []
+    bound: list[BoundParameter] = []
     for parameter in parameters_of(function)[1 if "." in entry else 0 :]:
         binding = _binding(parameter, tables)
         if binding is not None:
@@ -56,31 +45,19 @@ def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
     return Bindings(tuple(bound))
 
 
-def _binding(parameter: Parameter, tables: Collection[str]) -> Binding | None:
-    if table := _table(parameter.name, tables):
-        return Binding(parameter.name, "table", table)
-    match meaning_of(parameter):
-        case "spark":
-            return Binding(parameter.name, "spark")
-        case "tables":
-            return Binding(parameter.name, "tables")
-        case "as_of":
-            return Binding(parameter.name, "as_of", form=_form(parameter.annotation))
-        case "table" | "frame" if len(tables) == 1:
-            return Binding(parameter.name, "table", next(iter(tables)))
-        case _:
-            return None
+def _binding(parameter: Parameter, tables: Collection[str]) -> BoundParameter | None:
+    meaning, table = meaning_of(parameter), _table(parameter.name, tables)
+    if not table and meaning in ("table", "frame") and len(tables) == 1:
+        (table,) = tables
+    if not table and meaning not in ("spark", "tables", "as_of"):
+        return None
+    return BoundParameter(parameter.name, parameter.annotation, "table" if table else meaning, table)
 
 
-def _table(name: str, tables: Collection[str]) -> str | None:
+def _table(name: str, tables: Collection[str]) -> str:
     """The table that a parameter is named after: `redemptions`, `redemptions_df`, `df_redemptions`."""
     plain = name.removesuffix("_df").removesuffix("_frame").removeprefix("df_")
-    return next((table for table in (name, plain) if table in tables), None)
-
-
-def _form(annotation: str) -> str:
-    last = annotation.replace(" ", "").split("|")[0].rpartition(".")[2].strip("'\"")
-    return last if last in ("str", "date") else ""
+    return next((table for table in (name, plain) if table in tables), "")
 
 
 def _unbound(parameter: Parameter, entry: str, tables: Collection[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from palmette.features.frame import Frame
 from palmette.features.harness.binding import bind
 from palmette.features.harness.jobs import SPARK_DIED, HarnessJob, ItemAnswer, run_job
+from palmette.features.signature import form_of
 from palmette.sandbox import ExecutionResult, WarmSpark
 
 RUNNER_FAILED = "pytest did not come to its end"
@@ -136,7 +137,7 @@ class ConnectHarness:
         shared = {
             "script": str(script.resolve()),
             "entry": entry,
-            "bindings": [binding._asdict() for binding in bindings.bound],
+            "bindings": [{**bound._asdict(), "form": form_of(bound)} for bound in bindings.bound],
         }
         items = [_item(case) for case in cases]
         frames = [case.frames for case in cases]

@@ -26,7 +26,7 @@ from palmette.features.oracle.vocabulary import AggregatedRows, compile_aggregat
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.fsc_steps import pairs
-from palmette.features.spec.values import SparkType, Window
+from palmette.features.spec.values import SparkType, Window, longest
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
 Key = tuple[Any, ...]
@@ -158,7 +158,7 @@ class Reference:
         grain = tuple(self.view.grain)
         found: dict[Key, Row] = {}
         for source in self.view.sources:
-            window = longest(self.view, source)
+            window = longest_window(self.view, source)
             if window is None or self.as_of is None:
                 continue
             known = self.known(source.name, self.as_of)
@@ -315,11 +315,9 @@ def as_stored(frame: Frame) -> Frame:
     return Frame.of(frame.schema, rows)
 
 
-def longest(view: View, source: ViewSource) -> Window | None:
+def longest_window(view: View, source: ViewSource) -> Window | None:
     """The longest window that features grouped by the whole grain use on an event source; None if there is none."""
     computations = [each.computation for each in view.features if each.source == source.name]
     whole = [one for one in computations if set(getattr(one, "by", None) or view.grain) == set(view.grain)]
-    windows = [one.window for one in whole if isinstance(one, Aggregate | Expression)]
-    if not windows or not source.is_event:
-        return None
-    return Window.ALL if Window.ALL in windows else max(windows, key=lambda window: window.timedelta)
+    windows = (one.window for one in whole if isinstance(one, Aggregate | Expression))
+    return longest(windows) if source.is_event else None

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from palmette.errors import DeveloperError
-from palmette.features.artefacts import Conventions, Parameter
+from palmette.features.artefacts import Conventions
 from palmette.features.pyspark.code import CodeFragment, chain, name_arguments, names, quoted, renamed, with_columns
 from palmette.features.pyspark.groups import FeatureTransform, write_group, write_lookup
 from palmette.features.pyspark.house_style import cast_to
@@ -15,7 +15,7 @@ from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.sources import SourceTransforms, write_source
 from palmette.features.pyspark.states import join_keys
 from palmette.features.pyspark.times import containing, depends_on_zone, in_window
-from palmette.features.signature import is_day, signature
+from palmette.features.signature import form_of, signature
 from palmette.features.spec.fsc_steps import Step, pairs, set_by
 from palmette.features.spec.sql import parse
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
@@ -151,9 +151,9 @@ class Build:
         if self.view.cutoff == "spine":
             return [f"del {bound.name}  # every row has a cut-off of its own"], "as_of"
         aware = "moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)"
-        if bound.annotation.startswith("str"):
+        if form_of(bound) == "str":
             return [f"moment = datetime.fromisoformat({bound.name})", aware], "moment"
-        if is_day(Parameter(name=bound.name, annotation=bound.annotation)):
+        if form_of(bound) == "date":
             midnight = f"datetime({bound.name}.year, {bound.name}.month, {bound.name}.day)"
             return [f"moment = {bound.name} if isinstance({bound.name}, datetime) else {midnight}", aware], "moment"
         if self.conventions.naive_cutoffs:

@@ -9,7 +9,7 @@ from palmette.documents import Model
 from palmette.features.artefacts import Config, Conventions, Role
 from palmette.features.pyspark.code import function, name_arguments, quoted, rendered
 from palmette.features.pyspark.scope import ScriptScope
-from palmette.features.signature import declared, shape_of, signature
+from palmette.features.signature import declared, form_of, shape_of, signature
 from palmette.features.spec import Table, View
 from palmette.features.team_document import format_of
 
@@ -176,7 +176,7 @@ def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]
         value = each[bound.table] if bound.table else values.get(bound.meaning)
         if role == "write" and bound.meaning == "table":
             value = "features"
-        if bound.meaning == "as_of" and bound.annotation.startswith("str"):
+        if bound.meaning == "as_of" and form_of(bound) == "str":
             value = "as_of.isoformat()"
         if value is None and bound.name in optional:
             continue

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from palmette.features.pyspark.times import containing, is_dated, widest
+from palmette.features.pyspark.times import containing, is_dated
 from palmette.features.spec import Aggregate, Expression, Lookup, View, ViewFeature, ViewSource, Window
 from palmette.features.spec.fsc_steps import pairs, set_by
+from palmette.features.spec.values import longest
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,8 @@ def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = 
         for feature in view.features
         if feature.source == source.name and (by is None or keys(view, feature) == by)
     ]
-    longest = widest(_windows(features))
-    return None if longest == Window.ALL else longest
+    widest = longest(_windows(features))
+    return None if widest == Window.ALL else widest
 
 
 def containing_window(view: View, source: ViewSource) -> Window | None:

@@ -10,6 +10,7 @@ from palmette.features.pyspark.scope import ScriptScope
 from palmette.features.spec import Duration, Schema, SparkType, Table, View, Window
 from palmette.features.spec.dfr import Partition
 from palmette.features.spec.phrases import length
+from palmette.features.spec.values import longest
 
 _EPOCH = {"s": "F.timestamp_seconds", "ms": "F.timestamp_millis", "us": "F.timestamp_micros"}
 _UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z")
@@ -105,26 +106,21 @@ def window_name(window: Window) -> str:
     return f"last_{length(window).replace(' ', '_')}"
 
 
-def widest(windows: list[Window]) -> Window:
-    """The longest window, counting a day as 24 hours."""
-    return max(windows, key=lambda window: timedelta.max if window == Window.ALL else window.timedelta)
-
-
 def containing(windows: list[Window], zone: str) -> Window | None:
     """The widest window if it is certain to contain all others; None for all history.
 
     With daylight saving, either of two similar windows may be longer if they have different numbers of days.
     """
-    longest = widest(windows)
-    if longest == Window.ALL:
+    widest = longest(windows)
+    if widest is None or widest == Window.ALL:
         return None
     rivals = [
         other.timedelta
         for other in windows
-        if other.days != longest.days and (other.seconds or longest.seconds)  # clock changes decide which is longer
+        if other.days != widest.days and (other.seconds or widest.seconds)  # clock changes decide which is longer
     ]
     margin = timedelta(0) if is_utc(zone) else timedelta(hours=3)
-    return longest if all(rival + margin <= longest.timedelta for rival in rivals) else None
+    return widest if all(rival + margin <= widest.timedelta for rival in rivals) else None
 
 
 class Pruning(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, StringConstraints
@@ -215,11 +217,21 @@ class Window(Duration):
     form: ClassVar[str] = "is not a window; write days, hours, minutes or seconds, e.g. '30d' or '1h30m', or 'all'"
     ALL: ClassVar[Window]
 
+    @property
+    def timedelta(self) -> timedelta:
+        """The length, counting a day as 24 hours; all history is longer than any other."""
+        return timedelta.max if self == Window.ALL else super().timedelta
+
     def __str__(self) -> str:
         return super().__str__() or "all"
 
 
 Window.ALL = Window(0)
+
+
+def longest(windows: Iterable[Window]) -> Window | None:
+    """The longest window; None if there is none."""
+    return max(windows, key=attrgetter("timedelta"), default=None)
 
 
 class TypeName(str, _Parsed):

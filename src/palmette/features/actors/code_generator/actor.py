@@ -24,7 +24,7 @@ from palmette.features.pyspark import build_function, write_script
 from palmette.features.repository import Checkout
 from palmette.features.sample_run import SampleRun
 from palmette.features.script_tree import with_query
-from palmette.features.signature import BoundParameter, shape_of, signature
+from palmette.features.signature import BoundParameter, form_of, shape_of, signature
 from palmette.features.spec.view import View
 from palmette.features.team_document import format_of
 from palmette.features.workbench import Workbench
@@ -218,15 +218,14 @@ def _utility(utility: Utility) -> str:
 def _parameter(bound: BoundParameter, view: View) -> str:
     """The argument passed for a parameter."""
     names = ", ".join(sorted(view.tables))
-    kind = bound.annotation.replace(" ", "").lower()
-    timestamp = "as ISO 8601 text" if kind.startswith("str") else "an aware datetime, of any zone"
+    forms = {"str": "as ISO 8601 text", "date": "a date", "": "an aware datetime, of any zone"}
     passed = {
         "spark": "the Spark session",
         "config": "None: it must not be needed here",
         "tables": f"a dict from table name to data frame: {names}",
         "table": f"the data frame of {bound.table or names}",
         "frame": f"the data frame of {names}",
-        "as_of": f"the cut-off T, {'a date' if kind.endswith('date') else timestamp}",
+        "as_of": f"the cut-off T, {forms[form_of(bound)]}",
         "argv": "nothing",
         "other": "nothing",
     }

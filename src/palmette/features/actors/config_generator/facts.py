@@ -10,6 +10,7 @@ from typing import Any, get_args
 from palmette.features.actors.config_generator.convert import VOCABULARY
 from palmette.features.spec import AS_OF, Aggregate, Expression, Run, Table, View, ViewFeature, Window
 from palmette.features.spec.run import Destination
+from palmette.features.spec.values import longest
 
 VIEW = "view"
 """Key of the fact that holds the view's name."""
@@ -197,19 +198,12 @@ def _timestamp(value: datetime | None) -> str | None:
 
 
 def _windows(view: View) -> list[str] | None:
-    windows = {
-        feature.window for feature in view.features if feature.window is not None and feature.window != Window.ALL
-    }
+    windows = {feature.window for feature in view.features if feature.window not in (None, Window.ALL)}
     return [str(w) for w in sorted(windows, key=lambda w: (w.timedelta, str(w)))] or None
 
 
 def _longest(view: View, sources: set[str] | None = None) -> str | None:
     """The longest window; None if a feature uses all history, or if no feature has a window."""
-    windows = [
-        feature.window
-        for feature in view.features
-        if feature.window is not None and (sources is None or feature.source in sources)
-    ]
-    if not windows or Window.ALL in windows:
-        return None
-    return str(max(windows, key=lambda window: window.timedelta))
+    features = (one for one in view.features if sources is None or one.source in sources)
+    found = longest(one.window for one in features if one.window is not None)
+    return None if found in (None, Window.ALL) else str(found)

@@ -19,7 +19,7 @@ from palmette.features.oracle.states import sort_key
 from palmette.features.pyspark import BuildFunction, build_function
 from palmette.features.pyspark.code import rendered
 from palmette.features.pyspark.io import needed_columns
-from palmette.features.signature import BoundParameter, shape_of, signature
+from palmette.features.signature import BoundParameter, form_of, shape_of, signature
 from palmette.features.spec.view import AS_OF, Schema, View
 
 _HELPERS, _TESTS = (Path(__file__).with_name(name) for name in ("helpers.py.j2", "tests.py.j2"))
@@ -321,7 +321,7 @@ def _argument(view: View, bound: BoundParameter, fixture: str, as_of: str) -> st
             return f'given["{bound.table or next(iter(view.tables))}"]'
         case "as_of" if not as_of:
             return "None"  # the rows have their own
-        case "as_of" if bound.annotation.replace(" ", "").lower().startswith("str"):
+        case "as_of" if form_of(bound) == "str":
             return f"{as_of}.isoformat()"
         case "as_of":
             return as_of

@@ -83,12 +83,10 @@ def populating(view: View) -> tuple[str, ...]:
         return ()
     longest: dict[str, tuple[timedelta, str]] = {}
     for feature in view.features:
-        aggregate = feature.computation
-        if isinstance(aggregate, fsc.Aggregate | fsc.Expression) and set(aggregate.by or ()) == set(view.grain):
-            length = aggregate.window.timedelta or timedelta.max
-            if view.source(aggregate.source).is_event:
-                own = (length, feature.name)
-                longest[aggregate.source] = max(longest.get(aggregate.source, own), own)
+        one, is_event = feature.computation, feature.source is not None and view.source(feature.source).is_event
+        if is_event and isinstance(one, fsc.Aggregate | fsc.Expression) and set(one.by or ()) == set(view.grain):
+            own = (one.window.timedelta, feature.name)
+            longest[one.source] = max(longest.get(one.source, own), own)
     return tuple(name for _, name in longest.values())
 
 

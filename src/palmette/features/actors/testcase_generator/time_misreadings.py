@@ -116,8 +116,8 @@ def beside(table: Table, name: str, by: timedelta) -> type[Reference]:
 
 def _moved(table: Table, row: Mapping[str, Any], by: timedelta, zone: ZoneInfo) -> Row:
     moved = dict(row)
-    for name in (table.event_time, table.available_time, table.valid_from, table.valid_to):
-        column = table.column(name) if name else None
+    for name in table.times:
+        column = table.column(name)
         if column is not None and (at := timestamp_of(row[column.name], column.unit, zone)) is not None:
             moved[column.name] = as_value(at - by, column, zone)
     return moved

@@ -15,7 +15,9 @@ from zoneinfo import ZoneInfo
 from palmette.features.actors.utils_retriever.candidates import UtilityCandidate
 from palmette.features.artefacts import Config
 from palmette.features.frame import Frame
+from palmette.features.frames.calendar import clock_changes
 from palmette.features.harness.connect import CaseResult, HarnessProbe
+from palmette.features.oracle.clock import midnight
 from palmette.features.pyspark.io import parsed_text
 from palmette.features.spec.values import SparkType
 from palmette.features.team_document import parse_text
@@ -105,7 +107,9 @@ def _divide(candidate: UtilityCandidate, kind: SparkType) -> Proof:
 def _before_cutoff(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
     """Tests both bounds, their neighbours, null, and days on which the zone's clocks change."""
     days = 3 if "{days}" in candidate.call else None
-    ends = [datetime(2024, 6, 15, tzinfo=UTC), *_clock_changes(setting.zone)]
+    zone = ZoneInfo(setting.zone)
+    changes = [midnight(day + timedelta(days=1), zone) for day in clock_changes(zone)]
+    ends = [datetime(2024, 6, 15, tzinfo=UTC), *changes[:2]]
     return [_window(candidate, setting.zone, end, days) for end in ends]
 
 
@@ -136,17 +140,6 @@ def _window(candidate: UtilityCandidate, zone: str, end: datetime, days: int | N
     code = _code(candidate, body, df="frames['events']", time='"ts"', as_of="as_of", days=str(days))
     inputs = tuple(f"keeping a row {name} (cut-off {end:%Y-%m-%dT%H:%MZ}, zone {zone})" for name, _, _ in rows)
     return Proof(HarnessProbe("window", code, {"events": frame}), [keep for _, _, keep in rows], inputs)
-
-
-def _clock_changes(zone: str) -> list[datetime]:
-    """The first two midnights after a change of the zone's clocks in 2024."""
-    local = ZoneInfo(zone)
-    days = [datetime(2024, 1, 1, tzinfo=local) + timedelta(days=n) for n in range(1, 365)]
-    return [
-        (day + timedelta(days=1)).astimezone(UTC)
-        for day in days
-        if day.utcoffset() != (day + timedelta(days=1)).utcoffset()
-    ][:2]
 
 
 def _latest(candidate: UtilityCandidate) -> Proof:

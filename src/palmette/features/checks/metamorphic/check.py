@@ -15,6 +15,7 @@ from palmette.features.checks.metamorphic.inputs import MetamorphicInput, Relati
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import CaseResult, ScriptCase
 from palmette.features.oracle.states import Times
+from palmette.features.spec import Window
 
 RELATIONS: Mapping[str, Relation] = {
     "future-rows": relations.future_rows,
@@ -114,9 +115,10 @@ def _clock_changes_covered(ground: MetamorphicInput) -> int:
     count, zone = 0, ZoneInfo(ZONE_OF_CHANGES)
     offset = ground.cutoff.astimezone(zone).utcoffset()
     for feature in ground.view.features:
-        length = feature.window.timedelta if feature.window is not None else None
-        start = ground.cutoff - (length or timedelta(0))
-        if not length or feature.source is None or start.astimezone(zone).utcoffset() == offset:
+        if feature.source is None or feature.window is None or feature.window == Window.ALL:
+            continue
+        start = ground.cutoff - feature.window.timedelta
+        if start.astimezone(zone).utcoffset() == offset:
             continue
         table = ground.view.source(feature.source).table
         rows = ground.frames[table.name].rows if table.event_time else ()

@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame, Row
-from palmette.features.frames.calendar import as_value, partition_value
+from palmette.features.frames.calendar import as_value, dated
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.oracle.states import Times
 from palmette.features.spec import RegisteredColumn, Table, View
@@ -83,13 +83,7 @@ def moved(table: Table, row: Row, name: str, timestamp: datetime, zone: ZoneInfo
     """The row with another time; partition columns of that time are updated."""
     column = table.column(name)
     assert column is not None
-    changed = {**row, name: at_or_after(column, timestamp, zone)}
-    role = "event_time" if name == table.event_time else "available_time"
-    for partition in table.partitions:
-        registered = table.column(partition.column)
-        if partition.of == role and registered is not None:
-            changed[partition.column] = partition_value(timestamp_of(changed[name], column.unit, zone), registered)
-    return changed
+    return dated(table, {**row, name: at_or_after(column, timestamp, zone)}, zone)
 
 
 def fresh(value: Any, number: int) -> Any:
@@ -111,14 +105,6 @@ def renewed(table: Table, rows: Sequence[dict[str, Any]], held: Sequence[str]) -
         values = {key: fresh(row[key], number) for key in free}
         result.append({**row, **{key: value for key, value in values.items() if value is not None}})
     return result
-
-
-def distinct_by(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[dict[str, Any]]:
-    """The first row for each combination of values."""
-    seen: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in rows:
-        seen.setdefault(tuple(row[column] for column in columns), row)
-    return list(seen.values())
 
 
 Relation = Callable[[MetamorphicInput], MetamorphicInput | None]

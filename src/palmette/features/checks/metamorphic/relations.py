@@ -10,16 +10,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from palmette.features.checks.metamorphic.inputs import (
-    MetamorphicInput,
-    distinct_by,
-    fresh,
-    moved,
-    renewed,
-)
-from palmette.features.frame import Row
-from palmette.features.spec import Aggregate, Expression, Table, View
+from palmette.features.checks.metamorphic.inputs import MetamorphicInput, fresh, moved, renewed
+from palmette.features.frame import Row, distinct_by
+from palmette.features.spec import Aggregate, Expression, Table, View, Window
 from palmette.features.spec.fsc_steps import pairs, reads_of
+from palmette.features.spec.values import longest
 
 _TIMED = ("event", "snapshot")
 
@@ -98,7 +93,7 @@ def _copies(ground: MetamorphicInput, table: Table, moments: Sequence[_Moment]) 
         copies = renewed(table, copies, tuple(ground.view.grain))
     else:
         identity = (*table.keys, table.event_time)
-    return list(distinct_by(copies, identity)) if table.keys_enforced else list(copies)
+    return distinct_by(copies, identity) if table.keys_enforced else copies
 
 
 def _widest(view: View, table: Table) -> timedelta | None:
@@ -107,8 +102,8 @@ def _widest(view: View, table: Table) -> timedelta | None:
     if any(source.late for source in view.sources if source.name in sources):
         return None
     windows = [feature.window for feature in view.features if feature.source in sources]
-    lengths = [window.timedelta for window in windows if window is not None]
-    return max(lengths) if lengths and all(lengths) else None
+    widest = longest(window for window in windows if window is not None)
+    return None if widest is None or widest == Window.ALL else widest.timedelta
 
 
 def other_entities(ground: MetamorphicInput) -> MetamorphicInput | None:
@@ -160,8 +155,7 @@ def unused_columns(ground: MetamorphicInput) -> MetamorphicInput | None:
     needed = {place for places in view.lineage.values() for place in places}
     frames = dict(ground.frames)
     for table in ground.tables("event", "snapshot", "scd2", "dimension"):
-        times = (table.event_time, table.available_time, table.valid_from, table.valid_to)
-        kept = {*table.keys, *times, *(p.column for p in table.partitions), *view.grain}
+        kept = {*table.keys, *table.times, *(p.column for p in table.partitions), *view.grain}
         kept |= {key for source in view.sources for key in _join_keys(source, table.name)}
         unused = [c.name for c in table.columns if c.name not in kept and f"{table.name}.{c.name}" not in needed]
         if unused:

@@ -5,12 +5,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from inspect import isfunction
-from pathlib import Path
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.static import calls, names, rows, writes
+from palmette.features.repository.checkout import holds_module
 from palmette.features.script_tree import ScriptTree, parse
 
 Rule = Callable[[ScriptTree], Iterator[tuple[ast.AST, str]]]
@@ -52,14 +52,9 @@ def _missing_modules(source: ScriptTree, subject: ScriptUnderTest) -> Iterator[V
         for name in names:
             first = name.partition(".")[0]
             is_installed = first in sys.stdlib_module_names or find_spec(first) is not None
-            if not is_installed and not any(_holds(folder, name) for folder in folders):
+            if not is_installed and not any(holds_module(folder, name) for folder in folders):
                 message = f"{script}:{node.lineno}: module {name!r} is neither installed nor in {str(subject.root)!r}."
                 yield Violation(code="missing-module", message=message, evidence=source.line(node), subject=script)
-
-
-def _holds(folder: Path, module: str) -> bool:
-    place = folder.joinpath(*module.split("."))
-    return place.is_dir() or place.with_suffix(".py").is_file()
 
 
 def violations(source: ScriptTree, name: str) -> Iterator[Violation]:
