@@ -11,8 +11,7 @@ from palmette.engine.actor import Context, TextFile
 from palmette.features.actors.testcase_generator.actor import GeneratorInput, TestcaseGenerator
 from palmette.features.artefacts import RunRequest
 from palmette.features.checks import ScriptUnderTest
-from palmette.features.checks.differential import DifferentialCheck
-from palmette.features.checks.golden import SpecCheck
+from palmette.features.checks.golden import DifferentialCheck, SpecCheck
 from palmette.features.frame import Frame
 from palmette.features.frames import scenarios
 from palmette.features.harness.connect import CaseResult, ScriptCase

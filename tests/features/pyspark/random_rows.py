@@ -44,8 +44,9 @@ class Rows(Choices):
             rows = self._spans()
         else:
             for index in range({"dimension": 3, "snapshot": 8}.get(table.kind, count)):
-                rows.append({column.name: self._value(column.name, str(column.type),
-                                                      index) for column in table.columns})
+                rows.append(
+                    {column.name: self._value(column.name, str(column.type), index) for column in table.columns}
+                )
         if table.kind == "snapshot":
             rows = list({(row["user_id"], row["seen_at"]): row for row in rows}.values())
         for row in rows:
@@ -66,16 +67,42 @@ class Rows(Choices):
         for user in (1, 2):
             bounds = sorted({self._timestamp() for _ in range(3)})
             for start, end in zip(bounds, [*bounds[1:], None], strict=True):
-                rows.append({"user_id": user, "valid_from": start, "valid_to": end,
-                             "tier": self.pick(("gold", "blue", None)), "fee": self.pick((1.0, 2.5))})
+                rows.append(
+                    {
+                        "user_id": user,
+                        "valid_from": start,
+                        "valid_to": end,
+                        "tier": self.pick(("gold", "blue", None)),
+                        "fee": self.pick((1.0, 2.5)),
+                    }
+                )
         return rows
 
     def _timestamp(self) -> datetime:
-        base = self.pick((AS_OF, AS_OF, AS_OF - timedelta(days=1), AS_OF - timedelta(days=3),
-                          AS_OF - timedelta(days=7),
-                          AS_OF - timedelta(days=30), AS_OF - timedelta(hours=12), AS_OF - timedelta(hours=36)))
-        shift = self.pick((timedelta(), timedelta(microseconds=1), timedelta(microseconds=-1), timedelta(hours=1),
-                           timedelta(hours=-1), timedelta(minutes=-20), timedelta(days=-1), timedelta(hours=-5)))
+        base = self.pick(
+            (
+                AS_OF,
+                AS_OF,
+                AS_OF - timedelta(days=1),
+                AS_OF - timedelta(days=3),
+                AS_OF - timedelta(days=7),
+                AS_OF - timedelta(days=30),
+                AS_OF - timedelta(hours=12),
+                AS_OF - timedelta(hours=36),
+            )
+        )
+        shift = self.pick(
+            (
+                timedelta(),
+                timedelta(microseconds=1),
+                timedelta(microseconds=-1),
+                timedelta(hours=1),
+                timedelta(hours=-1),
+                timedelta(minutes=-20),
+                timedelta(days=-1),
+                timedelta(hours=-5),
+            )
+        )
         return base + shift
 
     def _value(self, name: str, kind: str, index: int) -> Any:
@@ -83,12 +110,19 @@ class Rows(Choices):
         if name in fixed:
             return fixed[name]
         options: Mapping[str, tuple[Any, ...]] = {
-            "user_id": (1, 1, 2, None, 3), "item_id": ("p", "q", None, "zz"), "kind": ("a", "a", "b", "x", None,
-                                                                                       "ab"),
-            "text": ("1,2", "a1|3", "7", "", None, "b2.5,x"), "qty": (0, 1, 2, 3, None), "label": (0, 1, None),
+            "user_id": (1, 1, 2, None, 3),
+            "item_id": ("p", "q", None, "zz"),
+            "kind": ("a", "a", "b", "x", None, "ab"),
+            "text": ("1,2", "a1|3", "7", "", None, "b2.5,x"),
+            "qty": (0, 1, 2, 3, None),
+            "label": (0, 1, None),
             "payload": ('{"device": {"os": "ios"}}', '{"device": {}}', "no json", None),
-            "vec": ([1.0, 2.0, 3.5], [0.0, -1.0, 2.0], [4.0, 4.0, 4.0], None), "score": (1, 5, 9, None),
-            "status": ("paid", "open", None), "category": ("food", "toys"), "country": ("de", "us", None)}
+            "vec": ([1.0, 2.0, 3.5], [0.0, -1.0, 2.0], [4.0, 4.0, 4.0], None),
+            "score": (1, 5, 9, None),
+            "status": ("paid", "open", None),
+            "category": ("food", "toys"),
+            "country": ("de", "us", None),
+        }
         if name in options:
             found = self.pick(options[name])
             return 1 if name == "user_id" and found is None and index < 8 and self.chance(0.9) else found

@@ -12,6 +12,7 @@ from sqlglot import exp
 from palmette.features.adoption import trees
 from palmette.features.adoption.aggregates import is_newest, sequence_step
 from palmette.features.adoption.trees import NotReadError, Tree
+from palmette.features.pyspark.scope import free_name
 from palmette.features.spec import AS_OF, Table
 
 
@@ -51,7 +52,7 @@ class ScriptReading:
 
     def add(self, name: str, atom: Atom) -> Tree:
         """The column that stands for a new atom."""
-        name = next(text for n in range(1, 10_000) if (text := name + (f"_{n}" if n > 1 else "")) not in self.atoms)
+        name = free_name(name, self.atoms)
         self.atoms[name] = replace(atom, line=self.line)
         return exp.column(name)
 

@@ -1,4 +1,4 @@
-"""Mutation testing: how many small errors in the script the generated tests detect."""
+"""Checks of the generated tests: they pass on the script, and detect small errors in it (mutation testing)."""
 
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.examples import EVIDENCE, difference
-from palmette.features.checks.tests import NO_TESTS
 from palmette.features.frame import Frame
 from palmette.features.frames.scenarios import Scenario
 from palmette.features.harness.connect import CaseResult, OrderOfTests, ScriptCase, SuiteResult
@@ -19,6 +18,8 @@ from palmette.features.script_tree import parse
 from palmette.features.spec.view import View
 from palmette.sandbox.temporary import temporary_folder
 
+NO_TESTS = "no test file was given"
+FAILED = "test-failed"
 ORIGINAL = "original"
 FIRST_TESTS = 4
 """Tests of a mutant before its outputs are compared; one whose outputs are unchanged needs no more tests."""
@@ -26,6 +27,34 @@ FIRST_SCENARIOS = 2
 """Scenarios in which outputs are compared first; a mutant whose output differs needs no more scenarios."""
 _CHANGE = "in scenario "
 """Start of the description of a mutant's changed output."""
+
+
+class TestsCheck:
+    """The tests pass on the script; where they do not although the oracle agrees, the tests are wrong."""
+
+    __test__ = False
+
+    code: ClassVar[str] = "tests"
+    codes: ClassVar[tuple[str, ...]] = (FAILED,)
+    owner: ClassVar[Owner] = "testcase_coder"
+    cost: ClassVar[int] = 25
+    """Runs after the differential check: if that fails, the tests are not to blame."""
+
+    def check(self, subject: ScriptUnderTest) -> CheckResult:
+        if subject.tests is None:
+            return CheckResult(skipped=NO_TESTS)
+        result = subject.run_tests({"script": subject.text})["script"]
+        name = subject.tests.name
+        if result.error or not (result.passed or result.failed):
+            reason = result.error or "it has no tests"
+            message = f"{name} cannot be run: {reason.splitlines()[0][:200]}"
+            return CheckResult((Violation(code=FAILED, subject=name, evidence=reason[:EVIDENCE], message=message),))
+        failed = tuple(
+            Violation(code=FAILED, subject=test, evidence=trace[:EVIDENCE], message=f"Test {test!r} of {name} fails.")
+            for test, trace in result.failed.items()
+        )
+        count = len(result.passed) + len(result.failed)
+        return CheckResult(failed, detail=f"{len(result.passed)} of {count} tests pass")
 
 
 class MutationCheck:

@@ -12,6 +12,7 @@ from palmette.features.checks.examples import failure
 from palmette.features.harness.connect import CaseResult
 from palmette.features.script_tree import calls, parse, texts
 from palmette.features.spec import Schema, Table, View, Window
+from palmette.features.spec.view import ddl
 
 _JOIN = re.compile(r"^[\s:+\-|]*Join (?P<kind>\w+)(?:, (?P<condition>.*))?$")
 _FILTER = re.compile(r"^[\s:+\-|]*Filter (?P<condition>.*)$")
@@ -43,7 +44,7 @@ class PlanCheck:
 
 def schema_violations(expected: Schema, actual: Schema) -> Iterator[Violation]:
     """Differences from the contract in names, types or order of columns."""
-    evidence = f"contract: {_shown(expected)}\nscript:   {_shown(actual)}"
+    evidence = f"contract: {ddl(expected)}\nscript:   {ddl(actual)}"
 
     def violation(message: str, name: str = "") -> Violation:
         return Violation(code="schema", message=message, evidence=evidence, subject=name)
@@ -59,10 +60,6 @@ def schema_violations(expected: Schema, actual: Schema) -> Iterator[Violation]:
             yield violation(f"Column {name!r} is not in the contract.", name)
     if list(expected) != list(actual) and set(expected) == set(actual):
         yield violation("The columns are not in the order of the contract.")
-
-
-def _shown(schema: Schema) -> str:
-    return ", ".join(f"{name} {kind}" for name, kind in schema.items())
 
 
 def analysed(plan: str) -> str:

@@ -7,15 +7,12 @@ from typing import Literal
 from palmette.engine import Measurement, Verdict, Violation, create, names
 from palmette.features import import_policy
 from palmette.features.checks.base import Check, CheckResult, Owner, ScriptUnderTest
-from palmette.features.checks.differential import DifferentialCheck
-from palmette.features.checks.golden import GoldenCheck, SpecCheck
-from palmette.features.checks.lint import LintCheck
+from palmette.features.checks.golden import DifferentialCheck, GoldenCheck, SpecCheck
 from palmette.features.checks.metamorphic.check import MetamorphicCheck
-from palmette.features.checks.mutation import MutationCheck
+from palmette.features.checks.mutation import MutationCheck, TestsCheck
 from palmette.features.checks.plan import PlanCheck
 from palmette.features.checks.static import StaticCheck
-from palmette.features.checks.team import TeamSuiteCheck
-from palmette.features.checks.tests import TestsCheck
+from palmette.features.checks.team import LintCheck, TeamSuiteCheck
 from palmette.features.passed import PassedBefore
 
 ALL: tuple[Check, ...] = (

@@ -2,10 +2,13 @@
 
 import ast
 import hashlib
+import re
 from collections import defaultdict
 from typing import NamedTuple
 
+from palmette.engine.actor import Measurement
 from palmette.features.mutation.operators import OPERATORS
+from palmette.features.passed import PassedBefore
 from palmette.features.script_tree import ScriptTree, called, spliced
 
 _NEUTRAL_CALLS = ("broadcast", "hint", "repartition", "coalesce_partitions", "cache", "persist")
@@ -110,3 +113,24 @@ def sample(found: list[Mutant], size: int, seed: int) -> list[Mutant]:
     while len(chosen) < size and any(queues):
         chosen += [queue.pop() for queue in queues if queue][: size - len(chosen)]
     return sorted(chosen, key=lambda mutant: (mutant.line, mutant.name))
+
+
+class MutantHistory:
+    """What earlier runs learned about mutants; it decides what is tried first, never a result."""
+
+    def __init__(self, passed: PassedBefore | None = None) -> None:
+        self._passed = passed or PassedBefore()
+
+    def hints(self, mutant: Mutant) -> list[str]:
+        """The test that noticed the change, and the words of the change."""
+        known = self._passed.find("mutant", mutant.change)
+        return [*([known.name] if known else []), *re.findall(r"\w{3,}", mutant.change)]
+
+    def was_equivalent(self, mutant: Mutant) -> bool:
+        known = self._passed.find("mutant", mutant.change)
+        return known is not None and known.status == "skipped"
+
+    def keep(self, mutant: Mutant, noticed_by: str = "") -> None:
+        """Keeps the test that noticed the change, or that no output showed it."""
+        measurement = Measurement(name=noticed_by, status="passed" if noticed_by else "skipped")
+        self._passed.keep(measurement, "mutant", mutant.change)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from palmette.errors import MachineError, UserError
 from palmette.features.frame import spark_type
+from palmette.features.pyspark.scope import free_name
 from palmette.features.samples.text_rows import text_files
 from palmette.features.spec.values import SparkType
 
@@ -46,7 +47,7 @@ def find_tables(paths: Iterable[Path]) -> list[TableFiles]:
         if not path.exists():
             raise UserError(f"There is no {str(path)!r}.", "Name files or folders with tables.", code="no-such-file")
         for one in _tables(path):
-            name = next(text for n in range(1, 10_000) if (text := one.name + (f"_{n}" if n > 1 else "")) not in found)
+            name = free_name(one.name, found)
             found[name] = one._replace(name=name)
     if not found:
         kinds = ", ".join(FORMATS)

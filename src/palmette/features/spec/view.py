@@ -22,6 +22,12 @@ from palmette.features.spec.values import SparkType, Window
 Schema = Mapping[str, SparkType]
 """Column name to type, in order."""
 
+
+def ddl(schema: Schema) -> str:
+    """The schema as text, as `createDataFrame` takes it."""
+    return ", ".join(f"{name} {kind}" for name, kind in schema.items())
+
+
 AS_OF = "as_of"
 """Name of the output column with the row's cut-off (timestamp)."""
 

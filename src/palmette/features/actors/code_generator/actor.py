@@ -12,10 +12,8 @@ from palmette.features.artefacts import Config, Conventions, RunRequest, Script,
 from palmette.features.checks import OWNERS, registered, run_checks
 from palmette.features.checks.base import Check, ScriptUnderTest
 from palmette.features.checks.kept_tests import KeptTests
-from palmette.features.checks.lint import LintCheck
-from palmette.features.checks.mutation import MutationCheck
-from palmette.features.checks.team import TeamSuiteCheck
-from palmette.features.checks.tests import TestsCheck
+from palmette.features.checks.mutation import MutationCheck, TestsCheck
+from palmette.features.checks.team import LintCheck, TeamSuiteCheck
 from palmette.features.formatting import format_file
 from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.mutation import MutantHistory

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator
 
 from palmette.documents import Model, parse_document, read_text
 from palmette.features.actors.config_generator.neighbour_configs import NOTHING
+from palmette.features.spec.words_names import singular
 
 Names = Annotated[tuple[str, ...], BeforeValidator(str.split)]
 
@@ -50,15 +51,7 @@ def tokens(name: str) -> tuple[str, ...]:
     """
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name)
     words = [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
-    return tuple(_singular(VOCABULARY.abbreviations.get(word, word)) for word in words)
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith("s") and not word.endswith(("ss", "us", "is", "as")) and len(word) > 3:
-        return word[:-1]
-    return word
+    return tuple(singular(VOCABULARY.abbreviations.get(word, word)) for word in words)
 
 
 def similarity(name: str, known: str, context: Iterable[str] = ()) -> float:

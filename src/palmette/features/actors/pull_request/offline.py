@@ -12,7 +12,7 @@ from palmette.documents import Model
 from palmette.engine.actor import Verdict
 from palmette.features.actors.pull_request.body import BodyFacts, change_class, pull_request_body
 from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities
-from palmette.features.checks.lint import LintCheck
+from palmette.features.checks.team import LintCheck
 from palmette.features.cutoffs import cutoffs, run_call
 from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row

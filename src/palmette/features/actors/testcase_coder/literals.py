@@ -6,15 +6,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from palmette.features.spec.view import Schema
-
 UNITS = ("DAY", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
 """Constants of the tests for units of time."""
-
-
-def schema_text(schema: Schema) -> str:
-    """A DDL string, as `createDataFrame` takes it."""
-    return ", ".join(f"{name} {kind}" for name, kind in schema.items())
 
 
 def literal(value: Any, times: Mapping[str, datetime]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.actors.testcase_coder.literals import UNITS, literal, schema_text, time_text
+from palmette.features.actors.testcase_coder.literals import UNITS, literal, time_text
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.frames.keys import ColumnRef, links_of
@@ -20,7 +20,7 @@ from palmette.features.pyspark import BuildFunction, build_function
 from palmette.features.pyspark.code import rendered
 from palmette.features.pyspark.io import needed_columns
 from palmette.features.signature import BoundParameter, form_of, shape_of, signature
-from palmette.features.spec.view import AS_OF, Schema, View
+from palmette.features.spec.view import AS_OF, Schema, View, ddl
 
 _HELPERS, _TESTS = (Path(__file__).with_name(name) for name in ("helpers.py.j2", "tests.py.j2"))
 OWN_FIXTURE = "spark"
@@ -88,8 +88,8 @@ class PytestWriter:
             as_of=time_text(self.as_of) if self.as_of else "",
             zone=self.view.zone,
             width=self.conventions.line_length,
-            schemas={name: schema_text(table_schema(self.view, name)) for name in sorted(self.view.tables)},
-            output=schema_text(self.view.output),
+            schemas={name: ddl(table_schema(self.view, name)) for name in sorted(self.view.tables)},
+            output=ddl(self.view.output),
             numbered=self._numbered,
             factories=factories,
             follows=follows(self.view),
@@ -112,7 +112,7 @@ class PytestWriter:
     def rows(self, case: TestCase) -> str:
         """The lines of a test of its own that make its inputs (`given`, `as_of`) and its expected output."""
         spark, as_of, schema = fixture_of(self.conventions), self._as_of_text(case), self._compared(case)
-        output = "OUTPUT" if schema == self.view.output else repr(schema_text(schema))
+        output = "OUTPUT" if schema == self.view.output else repr(ddl(schema))
         lines = [
             f"as_of = {as_of}" if as_of else "",
             f"given = frames({spark}, [{', '.join(map(', '.join, self._given(case)))}])",

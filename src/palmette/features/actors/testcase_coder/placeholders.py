@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palmette.features.actors.testcase_coder.literals import schema_text
 from palmette.features.actors.testcase_coder.offline import PytestWriter, inputs_of, table_schema
 from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.pyspark.code import rendered
 from palmette.features.signature import shape_of, signature
-from palmette.features.spec.view import View
+from palmette.features.spec.view import View, ddl
 
 MARK = "# ready-made: "
 HELPERS = "HELPERS"
@@ -105,7 +104,7 @@ def stand_in(view: View, cases: TestCases, conventions: Conventions, *, lies: bo
         known.append(_case_literal(view, inputs_of(view, case), rows, case.as_of))
     return rendered(
         _TEMPLATE,
-        output=repr(schema_text(view.output)),
+        output=repr(ddl(view.output)),
         cases=known,
         owner=conventions.owner,
         name=shape.name,

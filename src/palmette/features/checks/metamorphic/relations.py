@@ -64,7 +64,7 @@ def unavailable_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
 
 def ancient_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
     """Rows from long before the widest window change nothing."""
-    added: dict[str, list[Row]] = {}
+    added: dict[str, Sequence[Row]] = {}
     for table in ground.tables("event"):
         widest = _widest(ground.view, table)
         if widest is not None:
@@ -73,7 +73,7 @@ def ancient_rows(ground: MetamorphicInput) -> MetamorphicInput | None:
     return ground.with_rows(added)
 
 
-def _copies(ground: MetamorphicInput, table: Table, moments: Sequence[_Moment]) -> list[Row]:
+def _copies(ground: MetamorphicInput, table: Table, moments: Sequence[_Moment]) -> Sequence[Row]:
     """Copies of a table's rows, one set for each moment.
 
     Keys are renewed unless that changes the entity; copies that would still repeat an enforced key are dropped.
@@ -108,7 +108,7 @@ def _widest(view: View, table: Table) -> timedelta | None:
 
 def other_entities(ground: MetamorphicInput) -> MetamorphicInput | None:
     """Rows of entities that were not there change nothing for those that were."""
-    added: dict[str, list[Row]] = {}
+    added: dict[str, Sequence[Row]] = {}
     for table in ground.tables("event"):
         keys = [key for key in ground.view.grain if table.column(key)]
         if not keys or any(column.values for key in keys if (column := table.column(key))):
