@@ -11,7 +11,6 @@ from pathlib import Path
 
 from palmette.engine.actor import TextFile
 from palmette.features.artefacts import Conventions
-from palmette.features.repository.checkout import holds_module
 from palmette.sandbox import Limits, Sandbox, python_command
 from palmette.sandbox.temporary import temporary_folder
 
@@ -80,3 +79,9 @@ def _commands(conventions: Conventions) -> list[list[str]]:
     if team not in ("ruff", sys.executable) and find_spec(team) is not None:
         return [tidy, *own, [*python_command("-m", *conventions.formatter)]]
     return [tidy, *own, [*python_command("-m", "ruff"), "format", "--quiet", *length]]
+
+
+def holds_module(folder: Path, name: str) -> bool:
+    """Whether a module or package with this dotted name can be imported from the folder."""
+    place = folder.joinpath(*name.split("."))
+    return place.is_dir() or place.with_suffix(".py").is_file()

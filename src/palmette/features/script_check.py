@@ -10,10 +10,10 @@ from palmette.documents import read_text, write_text
 from palmette.engine import ConsoleHuman, Human, NoHuman, Verdict, pay_unrecorded
 from palmette.errors import UserError, did_you_mean
 from palmette.features.checks import Check, ScriptUnderTest, registered, run_checks
+from palmette.features.formatting import holds_module
 from palmette.features.harness.binding import find_entry
 from palmette.features.questions import understood_view
 from palmette.features.repository import Checkout, Module
-from palmette.features.repository.checkout import holds_module
 from palmette.features.spec.phrases import definition
 from palmette.features.spec.view import View
 from palmette.sandbox import WarmSpark

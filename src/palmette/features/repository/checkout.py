@@ -219,12 +219,6 @@ class Checkout:
         return frozenset(module.name.split(".")[0] for module in self.modules)
 
 
-def holds_module(folder: Path, name: str) -> bool:
-    """Whether a module or package with this dotted name can be imported from the folder."""
-    place = folder.joinpath(*name.split("."))
-    return place.is_dir() or place.with_suffix(".py").is_file()
-
-
 def bound_names(node: ast.stmt) -> list[str]:
     """Names that a definition or an assignment binds."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):

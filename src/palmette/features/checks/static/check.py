@@ -10,7 +10,7 @@ from typing import ClassVar
 from palmette.engine.actor import Violation
 from palmette.features.checks.base import CheckResult, Owner, ScriptUnderTest
 from palmette.features.checks.static import calls, names, rows, writes
-from palmette.features.repository.checkout import holds_module
+from palmette.features.formatting import holds_module
 from palmette.features.script_tree import ScriptTree, parse
 
 Rule = Callable[[ScriptTree], Iterator[tuple[ast.AST, str]]]
