@@ -209,7 +209,10 @@ def test_files_that_are_nearly_alike_are_found_across_the_split(tmp_path: Path) 
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     random, rows = np.random.default_rng(0), []
     for place in range(12):
-        small = image.fromarray(random.integers(0, 255, (9, 9), dtype=np.uint8)).resize((90, 90))
+        pixels = random.normal(200, 8, (90, 90, 3))  # a thing before a plain wall
+        top, left, height, width = random.integers(5, 40, 4)
+        pixels[top : top + height, left : left + width] -= random.integers(60, 150, 3)
+        small = image.fromarray(pixels.clip(0, 255).astype(np.uint8))
         for quality in (95, 30) if place < 2 else (95,):
             path = tmp_path / f"{place}-{quality}.jpg"
             small.save(path, quality=quality)

@@ -10,7 +10,7 @@ import numpy as np
 from palmette.automl.kinds import FileKind
 
 MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
-HASHED = 8  # side in pixels of the small picture whose differences form the fingerprint
+HASHED, WAVES = 32, 8  # side in pixels of the small picture, and of its lowest frequencies, for the fingerprint
 THUMBNAIL = 160  # longer side, in pixels, of a picture in the report
 GRID, MARK = 6, (255, 40, 0)
 """Number of parts per side that are covered in turn, and the colour that marks the parts that matter."""
@@ -28,16 +28,18 @@ class Images(FileKind):
         return head.startswith(MAGIC) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP")
 
     def fingerprint(self, content: bytes) -> int:
-        """Encodes which pixels of a small grey copy are brighter than the next; robust to scaling and compression."""
+        """Encodes which low frequencies of a small grey copy are strong; robust to scaling, compression and noise."""
         from PIL import Image
+        from scipy.fft import dctn
 
         from palmette.automl.encoders.image.pictures import picture_of
 
         picture = Image.fromarray(picture_of(content)).convert("L")
-        small = np.asarray(picture.resize((HASHED + 1, HASHED), Image.Resampling.BOX), dtype=int)
+        small = np.asarray(picture.resize((HASHED, HASHED), Image.Resampling.BOX), dtype=float)
         if np.ptp(small) < 8:
             return 0  # flat pictures are not alike just because they are flat
-        return int.from_bytes(np.packbits(small[:, 1:] > small[:, :-1]).tobytes())
+        waves = dctn(small)[:WAVES, :WAVES]
+        return int.from_bytes(np.packbits(waves > np.median(waves)).tobytes())
 
     def of_numbers(self, values: Sequence[object]) -> bytes:
         from palmette.automl.encoders.image.pictures import picture_of
