@@ -61,10 +61,10 @@ def text(random: np.random.Generator) -> pd.DataFrame:
 
 
 def image(random: np.random.Generator) -> pd.DataFrame:
-    """Pictures as the reader of the column gives them; the unseen one is a pixel."""
+    """Pictures as the reader of two columns gives them; the unseen one is a pixel."""
     seen = [random.integers(0, 255, (40, 30, 3), dtype=np.uint8) for _ in range(ROWS)]
     seen[TRAINING] = np.full((1, 1, 3), 128, dtype=np.uint8)
-    return pd.DataFrame({"photo": pd.Series(seen, dtype=object)})
+    return pd.DataFrame({"front": pd.Series(seen, dtype=object), "back": pd.Series(seen[::-1], dtype=object)})
 
 
 def audio(random: np.random.Generator) -> pd.DataFrame:

@@ -83,6 +83,11 @@ def test_a_file_that_occurs_again_is_read_and_encoded_once() -> None:
     assert len(reads) == len(asked) == 2
 
 
+def test_columns_of_one_kind_are_compared() -> None:
+    rows = pd.DataFrame({"left": [np.array([3.0, 4.0])], "right": [np.array([6.0, 8.0])]})
+    assert features_of(rows, list).tolist() == [[3, 4, 6, 8, 3, 4, 18, 32, 1]]
+
+
 def test_pairs_of_texts() -> None:
     rows = pd.DataFrame({"a": ["a man runs", "ein Hund"], "b": ["a man sleeps", "ein Hund"]})
     found = TextOverlap().fit(rows).transform(rows).T

@@ -25,6 +25,7 @@ Layout = Literal["tree", "dense", "sparse", "rows"]
 LAYOUTS: frozenset[Layout] = frozenset({"tree", "dense", "sparse"})
 Transformer = Call | Literal["passthrough"]
 TEXT_FEATURES = 40  # features of a text column for trees
+MOST_PAIRED = 3  # number of columns, from the first, that are compared in pairs
 BESIDE_OTHERS = 6.0  # added to a starting point's rank if there are columns of other kinds
 
 

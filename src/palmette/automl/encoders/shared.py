@@ -1,11 +1,20 @@
 """Encoders that several kinds share: scaling, cross-fitted scores, and networks in a folder of $PALMETTE_MODELS."""
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
 from palmette.automl.calls import Call, Name, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import LAYOUTS, DataFacts, DefaultConfig, Encoder, Layout, Transformer
+from palmette.automl.encoders.encoder import (
+    LAYOUTS,
+    MOST_PAIRED,
+    DataFacts,
+    DefaultConfig,
+    Encoder,
+    Layout,
+    Transformer,
+)
 from palmette.automl.kinds import Kind
 from palmette.automl.weights import FOLDER, Weights, network_folder
 
@@ -43,12 +52,6 @@ def clipped(far: float) -> Call:
 SCORES = "palmette.automl.encoders.transformers.CrossFittedScores"
 
 
-def each_column(name: str, transformer: Transformer, columns: Sequence[ColumnUse]) -> Transformer:
-    """Applies the transformer to each column separately."""
-    parts = [(f"{name}_{place}", transformer, [one.name]) for place, one in enumerate(columns, 1)]
-    return Call("sklearn.compose.ColumnTransformer", {"transformers": parts}) if len(parts) > 1 else transformer
-
-
 def score_step(facts: DataFacts, alpha: float | None = None) -> tuple[str, Call]:
     """Returns the last step of a pipeline: cross-fitted scores of the preceding features."""
     given = {} if alpha is None else {"alpha": alpha}
@@ -56,8 +59,8 @@ def score_step(facts: DataFacts, alpha: float | None = None) -> tuple[str, Call]
 
 
 class Scored(Encoder):
-    """Mixin before an encoder with the layout `sparse`: replaces each column of the kind by the cross-fitted output of
-    a regression on that encoder's features."""
+    """Mixin before an encoder with the layout `sparse`: replaces each column of the kind, and all of them together, by
+    the cross-fitted output of a regression on that encoder's features."""
 
     usual = False
     usual_beside = True
@@ -67,14 +70,17 @@ class Scored(Encoder):
         return ()
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        made = super().transformer(columns[:1], "sparse", facts)
-        if facts.supervised and isinstance(made, Call):
-            level = () if layout == "tree" else (("level", SQUASHED),)
-            made = pipeline(*made.arguments["steps"], score_step(facts), *level)
-        return each_column("regression", made, columns)
+        made = super().transformer(columns, "sparse", facts)
+        if not facts.supervised or not isinstance(made, Call):
+            return made
+        level = () if layout == "tree" else (("level", SQUASHED),)
+        made = pipeline(*made.arguments["steps"], score_step(facts), *level)
+        parts = [(f"regression_{place}", made, [one.name]) for place, one in enumerate(columns, 1)]
+        parts.append(("regression_all", made, [one.name for one in columns]))
+        return Call("sklearn.compose.ColumnTransformer", {"transformers": parts}) if len(columns) > 1 else made
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        return (False,) * (facts.outputs * len(columns))
+        return (False,) * (facts.outputs * (len(columns) + (len(columns) > 1)))
 
 
 OPERATIONS = 4e10  # operations of a thread per second
@@ -97,11 +103,25 @@ def starts_on_vectors(
     )
 
 
-class FromFolder(Encoder):
+class FileEncoder(Encoder):
+    """Turns each file into a vector, once per search, and joins the vectors of columns by `side_by_side`."""
+
+    once = True
+
+    @property
+    def size(self) -> int:
+        """Length of a file's vector."""
+        return self.features
+
+    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
+        pairs = math.comb(min(len(columns), MOST_PAIRED), 2)
+        return (False,) * (self.size * len(columns) + (2 * self.size + 1) * pairs)
+
+
+class FromFolder(FileEncoder):
     """Embeddings by a frozen network, from the first folder by name with a network of this kind."""
 
     usual = False
-    once = True
     requires = ("torch", "safetensors", "transformers")
     path: ClassVar[str]  # import path of the transformer
     pieces: ClassVar[float]  # parts of a cell that pass through the whole network, e.g. patches of a picture
@@ -126,7 +146,6 @@ class FromFolder(Encoder):
 
     @property
     def size(self) -> int:
-        """Features per cell."""
         return self.network.features if self.network else 0
 
     @property
@@ -138,9 +157,6 @@ class FromFolder(Encoder):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         return self.vectors if layout == "tree" else pipeline(("network", self.vectors), *standard(facts))
-
-    def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
-        return (False,) * (self.size * len(columns))
 
     def seconds(self, facts: DataFacts) -> float:
         parameters = self.network.megabytes * 1e6 / BYTES if self.network else 0.0

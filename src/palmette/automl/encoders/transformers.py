@@ -3,8 +3,9 @@
 import base64
 import hashlib
 import importlib.util
+import itertools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, wraps
@@ -56,12 +57,26 @@ def read_once(read: Callable[[Any], np.ndarray]) -> Callable[[Any], np.ndarray]:
 
 
 def features_of(X: pd.DataFrame, make: Callable[[Iterable[Any]], Iterable[np.ndarray]]) -> np.ndarray:
-    """Computes features of each column's cells, side by side; an object that occurs again is encoded once."""
+    """Encodes the cells of each column, joined by `side_by_side`; an object that occurs again is encoded once."""
     found = []
     for _, cells in X.items():
         known = {id(cell): cell for cell in cells}
         made = dict(zip(known, make(known.values()), strict=True))
         found.append(np.array([made[id(cell)] for cell in cells], dtype="float64"))  # sums must not depend on row count
+    return side_by_side(found)
+
+
+def side_by_side(columns: Sequence[np.ndarray], paired: int = 3) -> np.ndarray:
+    """Joins the vectors (n, d) of columns.
+
+    Each pair of the first `paired` columns adds the absolute difference, the product and the cosine of its vectors.
+    """
+    found = list(columns)
+    for one, other in itertools.combinations(columns[:paired], 2):
+        both = one * other
+        lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+        cosine = both.sum(axis=1) / np.maximum(lengths, 1e-9)
+        found += [np.abs(one - other), both, cosine[:, None]]
     return np.hstack(found)
 
 

@@ -5,15 +5,14 @@ from typing import ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
-from palmette.automl.encoders.shared import FromFolder, Scored, standard
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout, Transformer
+from palmette.automl.encoders.shared import FileEncoder, FromFolder, Scored, standard
 
 FEATURES = "palmette.automl.encoders.audio.sounds"
 
 
-class _Sounds(Encoder):
+class _Sounds(FileEncoder):
     kind = "audio"
-    once = True
     requires = ("soundfile", "scipy")
     call: ClassVar[Call]
 

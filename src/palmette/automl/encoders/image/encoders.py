@@ -5,16 +5,15 @@ from typing import ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
-from palmette.automl.encoders.shared import FromFolder, Scored, each_column, standard, starts_on_vectors
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout, Transformer
+from palmette.automl.encoders.shared import FileEncoder, FromFolder, Scored, standard, starts_on_vectors
 
 FEATURES = "palmette.automl.encoders.image.pictures"
 SQUARE = 32  # side in pixels of pictures for networks
 
 
-class _Pictures(Encoder):
+class _Pictures(FileEncoder):
     kind = "image"
-    once = True
     requires: ClassVar[tuple[str, ...]] = ("PIL",)
 
 
@@ -25,8 +24,7 @@ class Shapes(_Pictures):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         features = Call(f"{FEATURES}.ShapesAndColours", {} if layout == "dense" else {"cell": 16})
-        whole = pipeline(("shapes", features), *standard(facts)) if layout == "sparse" else features
-        return each_column("shapes", whole, columns)
+        return pipeline(("shapes", features), *standard(facts)) if layout == "sparse" else features
 
 
 class ShapesScores(Scored, Shapes):
@@ -59,8 +57,7 @@ class Pretrained(_Pictures):
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
         network = Call("palmette.automl.encoders.image.pretrained.PhotographFeatures")
-        whole = pipeline(("network", network), *standard(facts)) if layout == "sparse" else network
-        return each_column("network", whole, columns)
+        return pipeline(("network", network), *standard(facts)) if layout == "sparse" else network
 
 
 class PretrainedScores(Scored, Pretrained):

@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
+from palmette.automl.encoders.encoder import MOST_PAIRED, DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.encoders.shared import FromFolder, scaled, score_step, standard
 
 DIRECTIONS = 30
 STATISTICS, OVERLAPS = 5, 8  # number of features of a column, and of a pair of columns
-MOST_PAIRED = 3  # number of columns, from the first, that are compared in pairs
 TFIDF = Call("sklearn.feature_extraction.text.TfidfVectorizer", {"sublinear_tf": True, "max_features": 100_000})
 PAIRS_FIRST = 0.9  # subtracted from a starting point's rank if texts are compared with each other
 LONG = 500  # words of a row, on average, beyond which pairs of words cost more than they tell

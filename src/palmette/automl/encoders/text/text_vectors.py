@@ -1,6 +1,5 @@
 """Text embeddings by pretrained models; those of WordLlama are means of static token vectors."""
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +10,7 @@ import pandas as pd
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from palmette.automl.encoders.transformers import Stateless, weights_file
+from palmette.automl.encoders.transformers import Stateless, side_by_side, weights_file
 
 PARTS_TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text that are read
 
@@ -20,7 +19,7 @@ PARTS_TOGETHER, WINDOWS = 32, 4  # texts in a batch, and parts of a long text th
 class TextVectors(Stateless):
     """Encodes each text of each column as a vector of length 1; there is nothing to fit.
 
-    Each pair of the first columns adds the absolute difference, the product and the cosine of the two vectors.
+    The vectors of columns are joined by `side_by_side`.
     """
 
     paired: int = 3  # columns, from the first, that are compared in pairs
@@ -31,11 +30,7 @@ class TextVectors(Stateless):
         places, texts = pd.factorize(X.to_numpy(dtype=object).ravel())
         vectors = self.vectors([str(text) for text in texts]).astype("float64").reshape(len(texts), self.size)
         units = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        found = list(units[places].reshape(*X.shape, self.size).transpose(1, 0, 2))
-        for one, other in itertools.combinations(found[: self.paired], 2):
-            both = one * other
-            found += [np.abs(one - other), both, both.sum(axis=1, keepdims=True)]
-        return np.hstack(found)
+        return side_by_side(units[places].reshape(*X.shape, self.size).transpose(1, 0, 2), self.paired)
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """Returns the vectors (n, size) of distinct texts."""

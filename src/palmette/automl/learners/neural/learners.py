@@ -106,6 +106,8 @@ class ImageNetwork(NetworkLearner):
         return Call(setup.path(f"{HERE}.training.Network"), given)
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
+        if facts.kinds.count("image") > 1:
+            return ()  # it compares no pictures
         rank = 3.0 if facts.is_alone("image") else BESIDE_OTHERS
         reasons = {
             "": "learnt from pixels, where a mirror image shows the same",
