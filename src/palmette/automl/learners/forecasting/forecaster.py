@@ -70,11 +70,12 @@ class Forecaster(BaseEstimator):
 
         `ahead` are the rows after them with future values of the `known` columns.
         """
-        index = steps_from(table.index[0], len(table) + self.horizon, self.columns.frequency)
+        stamps = table.index[0], len(table) + self.horizon, self.columns.frequency
+        index = steps_from(*stamps)
         rows = table if ahead is None else pd.concat([table, ahead])
         whole = rows.reset_index(drop=True).reindex(range(len(index)))
         known = [filled(self._numbers(one, whole[one])) for one in self.columns.known]
-        parts = calendar(index) if self.columns.time else np.zeros((len(index), 0))
+        parts = calendar(*stamps) if self.columns.time else np.zeros((len(index), 0))
         known += [self.holidays.counts(index)] if self.holidays else []
         past = [filled(self._numbers(one, table[one])) for one in self.columns.past]
         return [

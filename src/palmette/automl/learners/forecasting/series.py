@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ class SeriesColumns:
         return list(dict.fromkeys(one for one in names if one))
 
 
+@lru_cache(maxsize=64)  # many series have the same stamps
 def steps_from(first: Any, count: int, frequency: str) -> pd.Index:
     """Returns `count` stamps from the first one on; a number as frequency counts steps."""
     try:
@@ -105,8 +107,10 @@ def regular_tables(rows: pd.DataFrame, series: str, time: str, frequency: str) -
     return {name: regular(part, time, frequency) for name, part in by_series(rows, series).items() if len(part)}
 
 
-def calendar(stamps: pd.Index) -> np.ndarray:
+@lru_cache(maxsize=64)
+def calendar(first: Any, count: int, frequency: str) -> np.ndarray:
     """Returns (n, 5): hour, weekday, day of month, day of year and month of each stamp; (n, 0) for numbered steps."""
+    stamps = steps_from(first, count, frequency)
     if not isinstance(stamps, pd.DatetimeIndex):
         return np.zeros((len(stamps), 0))
     hours = stamps.hour + stamps.minute / 60 + stamps.second / 3600
