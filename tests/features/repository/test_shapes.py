@@ -209,7 +209,8 @@ def test_rules_name_classes_and_arguments(repository: Callable[[str], Path], run
     root, view = repository("scheduled"), parquet_view()
     with (root / "README.md").open("a", encoding="utf-8") as readme:
         readme.write(
-            "\n- Import `Window as W`.\n- Docstrings are in numpy style.\n"
+            "\n- Every function has a one-line docstring.\n- Docstrings are imperative.\n- Import `Window as W`.\n"
+            "- Docstrings are in numpy style.\n"
             "- Tests of a view are one class `Test<View>`.\n"
             '- Never `select("*")`, nor `count()` of a frame.\n- Common table expressions instead of subqueries.\n'
         )
@@ -217,7 +218,11 @@ def test_rules_name_classes_and_arguments(repository: Callable[[str], Path], run
     assert conventions.style.imports["pyspark.sql.Window"] == "W"
     assert "    Returns\n    -------\n" in script.text and "F.count" in script.text
     files = DeliveredFiles(script.text, script.path, "", "", "", conventions, view.name)
-    (how, test), (_, calls), (_, prose) = [(one.how, one.status) for one in rule_reports(files)[-4:-1]]
+    reports = rule_reports(files)
+    statuses = {one.rule.strip("."): one.status for one in reports}
+    assert statuses["Every function has a one-line docstring"] == "not followed"
+    assert statuses["Docstrings are imperative"] == "not checkable"
+    (how, test), (_, calls), (_, prose) = [(one.how, one.status) for one in reports[-4:-1]]
     assert (test, calls, prose) == ("not followed", "followed", "not checkable")
     assert how == "not so: `TestUserOffers` is not found"
 

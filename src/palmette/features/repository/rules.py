@@ -211,6 +211,11 @@ def _docstrings(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
             other = [name for name, doc in docs.items() if not re.search(mark, doc or "", re.MULTILINE)]
             but = f", but for {', '.join(other)}" if other else ""
             yield _Claim(f"in the form of {style.title()}{but}", not other)
+    if re.search(r"\b(one|single)[- ]line\b(?! summar)", rule, re.IGNORECASE):
+        longer = [name for name, doc in docs.items() if "\n" in (doc or "")]
+        yield _Claim(f"docstrings of several lines: {', '.join(longer) or 'none'}", not longer)
+    if re.search(r"\bimperative\b", rule, re.IGNORECASE):
+        yield _Claim("whether they are imperative cannot be checked", None)
 
 
 def _pure(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:

@@ -19,7 +19,7 @@ from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.mutation import MutantHistory
 from palmette.features.passed import PassedBefore, digest_of
 from palmette.features.pyspark import build_function, write_script
-from palmette.features.repository import Checkout
+from palmette.features.repository import Checkout, oldest_spark
 from palmette.features.sample_run import SampleRun
 from palmette.features.script_tree import with_query
 from palmette.features.signature import BoundParameter, form_of, shape_of, signature
@@ -85,7 +85,7 @@ class CodeGenerator(Agent):
             prompt_context.meaning(self.view),
             prompt_context.registry_of(self.view),
             section("template", input.template.file.text, rank=NEEDED, language="python"),
-            section("places", *_places(self.view, input.config, input.template), rank=NEEDED),
+            section("places", *_places(self.view, input.config, input.template, oldest_spark(checkout)), rank=NEEDED),
             prompt_context.utilities(input.utilities, _utility),
             prompt_context.readme(checkout, self.workbench.run.repository.readme, "scripts"),
             prompt_context.neighbour(checkout, self.view),
@@ -230,8 +230,8 @@ def _parameter(bound: BoundParameter, view: View) -> str:
     return f"- {bound.name}: {passed[bound.meaning]}"
 
 
-def _places(view: View, config: Config, template: Template) -> list[str]:
-    """Where the script finds its configuration."""
+def _places(view: View, config: Config, template: Template, spark: tuple[int, int] | None) -> list[str]:
+    """Where the script runs and finds its configuration."""
     conventions = template.conventions
     parser = {"json": "json.loads", "toml": "tomllib.loads", "yaml": "yaml.safe_load"}[format_of(config.file.path)]
     read = f"the document, as {parser}"
@@ -245,8 +245,9 @@ def _places(view: View, config: Config, template: Template) -> list[str]:
     cutoff = "" if view.cutoff == "spine" else f", `{conventions.as_of_option}` (ISO 8601)"
     entry = shape_of(conventions, "build").name
     given = (_parameter(one, view) for one in signature(view, conventions, "build"))
+    oldest = f" Call only what Spark {spark[0]}.{spark[1]} has." if spark else ""
     return [
-        f"The file is {template.file.path}. Lines have at most {conventions.line_length} characters.",
+        f"The file is {template.file.path}. Lines have at most {conventions.line_length} characters.{oldest}",
         "\n".join([f"`{entry}` is called with:", *given]),
         f"`config` is {kind}. Expressions on it:",
         "\n".join(facts) or "(none: use constants of the script for places)",
