@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -73,6 +74,7 @@ def _build(request: ForecastRequest, train: Path, folder: Path) -> None:
     from palmette.automl.task_spec.vocabulary import vocabulary
 
     known = vocabulary().metrics.get(request.metric)
+    os.environ["PALMETTE_MEMORY"] = "off"  # earlier runs on the same set are no part of what is compared
     automl(
         data=train,
         target=",".join(request.targets),
