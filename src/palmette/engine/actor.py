@@ -150,12 +150,12 @@ class PastAttempt(Model):
 
 
 class Remedy(Model):
-    """How an actor's failure was mended, in this run or an earlier one."""
+    """How an actor's failure was fixed, in this run or an earlier one."""
 
     actor: str
     """Where the failure showed."""
     fault: str = ""
-    """The actor that mended it, as the planner sent the run back to it; the actor itself without a planner."""
+    """The actor that fixed it because the planner sent the run back to it; without a planner, the actor itself."""
     fix: str = ""
     """The instruction to that actor, or what it changed."""
 
@@ -164,7 +164,7 @@ class Remedy(Model):
 
 
 Recall = Callable[[str], Sequence[Remedy]]
-"""By code of a violation: how earlier runs mended it, the most frequent remedy first."""
+"""By code of a violation: how earlier runs fixed it, the most frequent remedy first."""
 
 
 def nothing_recalled(_code: str) -> Sequence[Remedy]:

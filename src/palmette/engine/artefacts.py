@@ -108,10 +108,10 @@ class ArtefactStore:
             if fault := machine_error(error):
                 raise fault from error
             message = f"The run's object {str(path)!r} cannot be read: {error.strerror}."
-            remedy = "Restore the run folder, or start the run anew."
+            remedy = "Restore the run folder, or start a new run."
             raise RunError(message, remedy, code="broken-object") from error
         if hashlib.sha256(content).hexdigest() != digest:
-            remedy = "Edit the copy under `artefacts/` instead; restore this one or start anew."
+            remedy = "Edit the copy under `artefacts/` instead; restore this one or start a new run."
             raise RunError(f"The run's object {str(path)!r} was changed.", remedy, code="broken-object")
         return content
 

@@ -206,6 +206,8 @@ def _check_version(connection: sqlite3.Connection, folder: Path) -> None:
         raise ValueError(f"it has {foreign[0]!r}, which is computed or acts by itself")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version not in (0, SCHEMA):  # 0: a journal that is being created
-        age, remedy = ("a newer", "Update palmette to read it.") if version > SCHEMA else ("an older", "Start it anew.")
+        age, remedy = (
+            ("a newer", "Update palmette to read it.") if version > SCHEMA else ("an older", "Start a new one.")
+        )
         message = f"The run in {str(folder)!r} was written by {age} palmette (journal format {version}, not {SCHEMA})."
         raise RunError(message, remedy, code="other-journal")

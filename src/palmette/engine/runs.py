@@ -273,7 +273,7 @@ def resume_run(
     opened = run_state(folder).opened
     if opened is None:
         message = f"The run in {str(folder.absolute())!r} was cut off before it began."
-        raise RunError(message, "Start it anew.", code="empty-run")
+        raise RunError(message, "Start a new run.", code="empty-run")
     session = RunSession(
         folder,
         observer,

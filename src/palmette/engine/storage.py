@@ -92,7 +92,7 @@ def _explained(journal: Path, error: Exception, writes: bool) -> PalmetteError:
         return MachineError(message, "Close what has it open, then resume the run.", code="locked-journal")
     if writes and (code in _UNWRITABLE or isinstance(error, OSError)):
         return unwritable(journal.parent, str(error))
-    remedy = "Restore the file, or start the run anew; what was made is in `artefacts` beside it."
+    remedy = "Restore the file, or start a new run; the results so far are in `artefacts` beside it."
     if isinstance(error, PermissionError):
         remedy = "It is another user's: have it made readable for you, or copied."
     return RunError(f"The journal {str(journal)!r} cannot be read: {error}.", remedy, code="broken-journal")

@@ -1,7 +1,7 @@
 """Knowledge from before a run: cases of the literature, and sources of papers, pages, documents, models and data sets.
 
 Sources are plug-ins (kind `knowledge_source`) that search, fetch and cite. Online ones are off by default; one that
-cannot be used says why and finds nothing. What they find is data, never an instruction.
+cannot be used says why and finds nothing. Their findings are data, never instructions.
 """
 
 from palmette.knowledge.cases import apt_cases

@@ -1,4 +1,4 @@
-"""Data sets by request: candidates with what speaks for each, and the fetched files with checksums and licence."""
+"""Data sets for a request: candidates with their fit, and fetched files with checksums and licence."""
 
 import hashlib
 import re
@@ -19,13 +19,13 @@ LEAST_ROWS, MOST_ROWS = 50, 2_000_000
 
 
 class DatasetCandidate(Model):
-    """A data set that may be what a request is about."""
+    """A data set that may fit a request."""
 
     record: Record
     fit: float
     """Share of the request's words that its title, description, columns or tasks have; between 0 and 1."""
     concerns: tuple[str, ...] = ()
-    """What speaks against it; it is not chosen by rule where there is one."""
+    """Reasons against it; the rules do not choose a set that has one."""
 
     def __str__(self) -> str:
         one = self.record
@@ -36,12 +36,12 @@ class DatasetCandidate(Model):
 
 
 def candidates(request: str, problem: str = "", target: str = "") -> tuple[list[DatasetCandidate], tuple[str, ...]]:
-    """Data sets for a request, the best first, and what each source said.
+    """Data sets for a request, the best first, and the note of each source.
 
     Args:
-        request: what the data are about, in words.
-        problem: a registered problem, where it is known.
-        target: the column that is predicted, where it is known.
+        request: what the data should be about, in words.
+        problem: a registered problem, if known.
+        target: the column to predict, if known.
     """
     results = search(request, "dataset")
     found = [_judged(one, words_of(request), problem, target) for result in results for one in result.records]
@@ -69,12 +69,12 @@ def _concerns(one: Record, problem: str, target: str) -> Iterator[str]:
 
 
 def chosen(found: Iterable[DatasetCandidate]) -> DatasetCandidate | None:
-    """The first candidate that fits and that nothing speaks against."""
+    """The first candidate that fits and has no concerns."""
     return next((one for one in found if one.fit > ENOUGH and not one.concerns), None)
 
 
 class FetchedDataset(Model):
-    """A data set in the cache, and where it is from."""
+    """A data set in the cache, with its origin."""
 
     record: Record
     files: Mapping[str, str]
@@ -87,11 +87,11 @@ class FetchedDataset(Model):
 
 
 DATASET_SOURCES = ("openml", "uci", "sklearn", "huggingface", "kaggle", "pyg")
-"""Sources whose sets may be named as data; naming one is asking for it, so no switch is needed."""
+"""Sources whose sets can be given as data; naming one is consent to fetch it, so no switch is needed."""
 
 
 def is_named(place: str) -> bool:
-    """Whether a place is the name of a set rather than a path.
+    """Whether a text names a data set rather than a path.
 
     >>> is_named("openml:31"), is_named("data/openml.csv")
     (True, False)
@@ -101,7 +101,7 @@ def is_named(place: str) -> bool:
 
 
 def fetched(place: str) -> FetchedDataset:
-    """The set that a place names, from the cache where its files are unchanged, else from its source.
+    """The set that a text names, from the cache if its files are unchanged, else from its source.
 
     Raises:
         UserError: there is no such set, it needs a key, or only has files that are not read.
@@ -114,7 +114,7 @@ def fetched(place: str) -> FetchedDataset:
         return known
     client = create("knowledge_source", source)
     record = client.detail(id.strip(), "dataset")
-    if record.id != id.strip():  # it was named otherwise than by its id
+    if record.id != id.strip():  # it was not named by its id
         return fetched(record.place)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Long-term memory: what finished runs measured, and which failures were mended how, in one SQLite file.
+"""Long-term memory: what finished runs measured and how failures were fixed, in one SQLite file.
 
 A run leaves meta-features, limits and preferences of its request, candidates with scores and costs, and failures. Rows
 are never kept; names and words that may come from the data are kept only with `PALMETTE_MEMORY_TEXTS=1`. What is
@@ -31,12 +31,12 @@ TEXTS = "PALMETTE_MEMORY_TEXTS"
 ALIKE = 0.7  # similarity from which a run is recalled
 RUNS, CANDIDATES, FAILURES = 5, 3, 20  # recalled runs, candidates of each, and failures that a run leaves
 LONGEST = 300
-MOST_MENDED = 3  # ways to mend a failure that are shown
+MOST_MENDED = 3  # fixes of a failure that are shown
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 
 
 class RememberedCandidate(Model):
-    """A candidate, and what was measured."""
+    """A candidate and its measurements."""
 
     candidate: SuggestedCandidate
     score: float
@@ -46,7 +46,7 @@ class RememberedCandidate(Model):
 
 
 class MendedFailure(Remedy):
-    """A failure, and what was done before the actor succeeded."""
+    """A failure, and what fixed it."""
 
     code: str
     """Of the violation."""
@@ -54,7 +54,7 @@ class MendedFailure(Remedy):
 
 
 class RunMemory(Model):
-    """What one run leaves."""
+    """What is kept of one run."""
 
     run: str
     """Id of the run."""
@@ -75,7 +75,7 @@ class RunMemory(Model):
 
 
 class Memory:
-    """The file; made at the first run that is remembered."""
+    """The file, created with the first remembered run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -88,7 +88,7 @@ class Memory:
         return len(rows)
 
     def all(self) -> list[RunMemory]:
-        """The runs, the newest first; rows that are none are left out."""
+        """The runs, newest first, without unreadable rows."""
         if not self.path.is_file():
             return []
         with self._transaction() as base:
@@ -96,7 +96,7 @@ class Memory:
         return [one for one in map(_parsed, texts) if one]
 
     def get(self, run: str) -> RunMemory:
-        """The run of an id, or of a unique beginning of one; UserError where there is none."""
+        """The run of an id, or of a unique beginning of one; UserError if there is none."""
         found = [one for one in self.all() if one.run == run] or [one for one in self.all() if one.run.startswith(run)]
         if len(found) != 1:
             near = did_you_mean(run, [one.run for one in self.all()])
@@ -128,7 +128,7 @@ def _parsed(text: str) -> RunMemory | None:
 
 
 def open_memory() -> Memory | None:
-    """The memory of this machine; None where it is off."""
+    """The memory of this machine; None if it is off."""
     named = os.environ.get(VARIABLE, "")
     return None if named == "off" else Memory(Path(named) if named else runs_folder() / "memory.sqlite")
 
@@ -151,7 +151,7 @@ def open_recorder(folder: Path) -> Observer:
 
 
 def remembered(folder: Path) -> RunMemory:
-    """What a finished run leaves."""
+    """What is kept of a finished run."""
     store, entries = ArtefactStore(folder), read_journal(folder)
     state = fold(entries)
     names, made = ("task", "profile", "comparison", "plans", "choice", "assessment"), state.digests
@@ -191,7 +191,7 @@ def _plans(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def mended_in(entries: Iterable[Entry], names: Iterable[str] = ()) -> tuple[MendedFailure, ...]:
-    """The failures in a journal that were mended, without names of columns."""
+    """The fixed failures in a journal, without names of columns."""
     happened = [entry.event for entry in entries]
     decided = (event for event in happened if isinstance(event, events.Decided))
     sent = {one.code: order for event in decided for order in event.orders for one in order.evidence}
@@ -228,7 +228,7 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def similarity(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """How alike two tables are by their shared figures: 1 for equal ones, towards 0 for unlike ones.
+    """Similarity of two tables by their shared figures: 1 if they are equal, towards 0 if they differ.
 
     >>> similarity({"rows": 1000.0}, {"rows": 1000.0}), round(similarity({"rows": 100.0}, {"rows": 100000.0}), 2)
     (1.0, 0.13)
@@ -268,7 +268,7 @@ def _finding(one: RunMemory, alike: float) -> KnowledgeFinding:
 
 
 def mended_before(code: str) -> list[Remedy]:
-    """How failures of a code were mended in earlier runs: each way once, the most frequent first, then the newest."""
+    """How failures of a code were fixed in earlier runs: each way once, the most frequent first, then the newest."""
     memory, known = open_memory(), list[RunMemory]()
     with suppress(MachineError):
         known = memory.all() if memory else []
@@ -276,14 +276,14 @@ def mended_before(code: str) -> list[Remedy]:
 
 
 def remedies(code: str, mended: Iterable[MendedFailure]) -> list[Remedy]:
-    """The most frequent remedies of a code among mended failures, each once."""
+    """The most frequent remedies of a code among fixed failures, each once."""
     mine = (one for one in mended if one.code == code and one.fix)
     found = Counter(tuple(visible(text)[:LONGEST] for text in (one.actor, one.fault, one.fix)) for one in mine)
     return [Remedy(actor=one[0], fault=one[1], fix=one[2]) for one, _ in found.most_common(MOST_MENDED)]
 
 
 def imported(memory: Memory, text: str, file: str) -> int:
-    """Adds runs of JSON lines; UserError for a line that is none."""
+    """Adds runs from JSON lines; UserError for a line that is not a run."""
     runs = []
     for number, line in enumerate(filter(None, text.splitlines()), start=1):
         try:

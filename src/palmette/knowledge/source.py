@@ -1,4 +1,4 @@
-"""The protocol of knowledge sources, search, fetch and cite, and what they are asked about and find."""
+"""The protocol of knowledge sources (search, fetch and cite), their subjects and their results."""
 
 import os
 import re
@@ -21,11 +21,11 @@ OFF = f"No online source was searched: {SWITCH} turns them on."
 READ: tuple[RecordKind, ...] = ("paper", "page", "document", "notebook")  # kinds whose text may hold an insight
 LONGEST = 4000  # characters of a text that are taken from a source
 DATASET_FILES = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".json", ".xlsx", ".zip", ".gz")
-"""Files that are read without running what is in them."""
+"""Files that can be read without running code in them."""
 
 
 class Subject(Model):
-    """What is to be found out about."""
+    """The subject of a search."""
 
     task: str
     """E.g. `classification`."""
@@ -33,18 +33,18 @@ class Subject(Model):
     figures: Mapping[str, float] = Field(default_factory=dict)
     """Meta-features of the data, by name."""
     signs: frozenset[str] = frozenset()
-    """What holds of request and data, by code: e.g. `imbalanced`, `explainable`."""
+    """Properties of request and data, by code: e.g. `imbalanced`, `explainable`."""
     words: tuple[str, ...] = ()
-    """What to look for in texts, the most telling first."""
+    """Search terms for texts, the most specific first."""
 
     @property
     def query(self) -> str:
-        """The words of a search for texts."""
+        """The query for texts."""
         return " ".join((f"{self.modality} data", self.task.replace("_", " "), *self.words))
 
 
 class Record(Model):
-    """An entry of a source. Its texts are data of others."""
+    """An entry of a source. Its texts are untrusted data."""
 
     source: str
     """Name of the source."""
@@ -58,7 +58,7 @@ class Record(Model):
     authors: tuple[str, ...] = ()
     year: int | None = None
     licence: str = ""
-    """As the source names it; empty where it names none."""
+    """As the source names it; empty if it names none."""
     tasks: tuple[str, ...] = ()
     """In the source's terms, e.g. `text-classification`."""
     columns: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Record(Model):
     """The column that the source names as the target."""
     rows: int | None = None
     features: int | None = None
-    """Columns, where only their number is known."""
+    """Number of columns, if nothing else is known about them."""
     megabytes: float | None = None
     parameters: int | None = None
     architecture: str = ""
@@ -95,7 +95,7 @@ class Source:
 
     @property
     def headers(self) -> dict[str, str]:
-        """With the key, where the environment has one."""
+        """With the key, if the environment has one."""
         return {}
 
     def get(self, path: str, params: Params = NONE) -> WebResponse:
@@ -113,14 +113,14 @@ class Source:
         return Record(source=self.name, kind=kind, id=plain(id, 200), title=plain(title, 300), **fields)
 
     def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
-        """Entries of a kind that match words, the best first; further pages are asked for when they are needed.
+        """Entries of a kind that match words, the best first; further pages are requested when they are needed.
 
         Raises as `web.get`.
         """
         raise NotImplementedError
 
     def detail(self, id: str, kind: RecordKind) -> Record:
-        """The entry of this id, with all that the source states. Raises as `search`."""
+        """The entry with this id, with everything that the source states. Raises as `search`."""
         return self.record(kind, id, id)
 
     def fetch(self, record: Record, folder: Path) -> None:
@@ -140,7 +140,7 @@ def file_name(record: Record, ending: str) -> str:
 
 
 def plain(value: object, longest: int = LONGEST) -> str:
-    """A text of others on one line; empty for None.
+    """An untrusted text on one line; empty for None.
 
     >>> plain(" Rare\\n classes "), plain(None)
     ('Rare classes', '')
@@ -149,7 +149,7 @@ def plain(value: object, longest: int = LONGEST) -> str:
 
 
 def number(value: object) -> int | None:
-    """A count of others; None where it is none.
+    """An untrusted count; None if it is not a number.
 
     >>> number("150.0"), number("many"), number(None)
     (150, None, None)
@@ -161,7 +161,7 @@ def number(value: object) -> int | None:
 
 
 def dicts(value: object, *path: str) -> list[dict[str, Any]]:
-    """The objects of a list in an answer, by the keys that lead to it; empty where the answer has another shape."""
+    """The objects of a list in an answer, by the keys that lead to it; empty if the answer has another shape."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -264,7 +264,7 @@ def _attempt(attempt: PastAttempt, *, last: bool) -> str:
 
 
 def _remedies(violations: Iterable[Violation], recall: Recall) -> list[str]:
-    """What mended such violations in earlier runs, each once."""
+    """What fixed such violations in earlier runs, each once."""
     return list(dict.fromkeys(str(one) for code in {found.code: 0 for found in violations} for one in recall(code)))
 
 

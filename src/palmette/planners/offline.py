@@ -1,7 +1,7 @@
 """Plans a run by rules, without a language model: locates the fault, never retries blindly.
 
 After a failure every upstream actor, first to last, and then the failed actor itself, is asked whether the
-violations implicate its output; those that mended such failures in earlier runs are asked before the others. Each
+violations implicate its output; those that fixed such failures in earlier runs are asked before the others. Each
 violation goes, as an instruction, to the first one implicated that was not yet sent back for it; the first of these
 runs next, and the others run again on the way back. If none is left, an implicated actor whose output has changed since
 may be sent back again. Then the human is asked one question; without an answer the run
@@ -55,7 +55,7 @@ class OfflinePlanner:
         """By suspect, the most upstream first: the violations that it should mend, and what it should do differently.
 
         Each violation is for the first actor that it implicates and that was not yet sent back for it, or else for one
-        whose output has changed since. Those that mended such failures in earlier runs are asked first.
+        whose output has changed since. Those that fixed such failures in earlier runs are asked first.
         """
         upstream = (*situation.wiring.lineage[name], name)
         suspects = [suspect for suspect in upstream if situation.way(suspect)]

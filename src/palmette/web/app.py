@@ -211,18 +211,18 @@ def _reading(app: FastAPI, index: runs.RunIndex, workers: Workers) -> None:
 
 async def _changes(folder: Path, workers: Workers) -> AsyncIterator[str]:
     """Server-sent events: `change` when the journal has grown, `progress` with what is going on."""
-    known, said, quiet = None, None, 0.0
+    known, shown, quiet = None, None, 0.0
     while True:
         stamp = (runs.stamp_of(folder)[:4], folder.name in workers.refused, workers.is_starting(folder.name))
         progress = runs.progress_of(folder)
         if stamp != known:
             yield "event: change\ndata: {}\n\n"
-        elif progress != said:
+        elif progress != shown:
             yield f"event: progress\ndata: {json.dumps(progress)}\n\n"
         elif quiet >= QUIET:
             yield ": still here\n\n"
             quiet = 0.0
-        known, said, quiet = stamp, progress, quiet + WATCHED
+        known, shown, quiet = stamp, progress, quiet + WATCHED
         await asyncio.sleep(WATCHED)
 
 

@@ -158,7 +158,7 @@ def _automl(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
 
 
 def save_yaml(path: Path, text: str) -> None:
-    """Writes a specification, registry or run file that exists; mistakes in it may be mended later."""
+    """Writes a specification, registry or run file that exists; mistakes in it may be fixed later."""
     if path.suffix not in {".yaml", ".yml"} or not path.is_file():
         raise UserError(f"{path.name!r} is not a YAML file that exists.", "Make it first.", code="no-such-file")
     write_text(path, text)

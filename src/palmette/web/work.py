@@ -54,8 +54,8 @@ class _WorkerProgress(Observer):
             return
         self._written = now
         with suppress(OSError):
-            told = {"actor": actor, "message": message[:300], "at": time.time()}
-            write_whole(self._path, json.dumps(told).encode())
+            latest = {"actor": actor, "message": message[:300], "at": time.time()}
+            write_whole(self._path, json.dumps(latest).encode())
 
 
 def work(folder: Path, job: Job) -> None:

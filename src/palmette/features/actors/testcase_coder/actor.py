@@ -161,12 +161,12 @@ def _call(view: View, template: Template, cases: TestCases, path: str) -> list[s
     for case in cases.cases:
         tests.setdefault("\n".join(writer.assertion(case)), []).append(case.name)
     whose = "the team's fixture" if conventions.fixture else "a fixture that the helpers define"
-    said = [
+    text = [
         f"The file is {path}. Lines have at most {conventions.line_length} characters.",
         f"The function under test: {f'from {home} import {entry}' if home else f'`{entry}`, which the helpers define'}",
         f"Every test takes `{fixture_of(conventions)}`, {whose}, and has these lines:",
     ]
     for lines, names in tests.items():
-        said += [f"Of {', '.join(names)}:"] * (len(tests) > 1)
-        said.append(textwrap.indent(f"{MARK}<name of the case>\n{lines}", "    "))
-    return said
+        text += [f"Of {', '.join(names)}:"] * (len(tests) > 1)
+        text.append(textwrap.indent(f"{MARK}<name of the case>\n{lines}", "    "))
+    return text

@@ -63,9 +63,9 @@ class PytestWriter:
 
     def _entry(self, case: TestCase) -> dict[str, Any]:
         """The parts of a case in the file, and why it is there if its name does not tell."""
-        told = re.sub(r"_\d+$", "", case.name) in re.sub(r"\W+", "_", case.why.lower())
+        is_in_name = re.sub(r"_\d+$", "", case.name) in re.sub(r"\W+", "_", case.why.lower())
         lists = [self._given(case), [[call] for call in self._expected(case)]]
-        why = "" if told else " ".join(case.why.split())
+        why = "" if is_in_name else " ".join(case.why.split())
         return {"name": case.name, "why": why, "lists": lists, "as_of": self._as_of_text(case)}
 
     def helpers(self, imports: str = "") -> str:
@@ -194,8 +194,8 @@ class PytestWriter:
         found: dict[str, dict[str, str]] = defaultdict(dict)
         for (name, column), texts in counts.items():
             text = max(texts, key=texts.__getitem__)
-            told = {*self._keys, *follows(self.view), self._numbered.get(name)}
-            if all(column in row for row in stated) if name == _OUTPUT else text != "None" and column not in told:
+            implied = {*self._keys, *follows(self.view), self._numbered.get(name)}
+            if all(column in row for row in stated) if name == _OUTPUT else text != "None" and column not in implied:
                 found[name][column] = text
         return found
 
