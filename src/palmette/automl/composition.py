@@ -29,7 +29,7 @@ OPERATIONS = {
 REBALANCED = "palmette.automl.learners.wrappers.Rebalanced"
 USUAL_WORDS = 10.0  # assumed length of a text column that was not measured
 COMPARABLE_LENGTHS = 1.5  # largest ratio of the lengths of two texts that count as comparable
-EMBEDDING_SECONDS = 40.0  # most seconds, on one thread, to embed the cells of all rows without a target
+EMBEDDING_SHARE = 1 / 3  # most time, as a share of the budget, to embed the cells of all rows without a target
 CODE_LENGTH = 3  # fewest digits of a code with leading zeros
 
 
@@ -152,7 +152,7 @@ def embedding_encoder(kind: Kind, facts: DataFacts) -> Encoder | None:
     """Returns the encoder for comparing cells of a kind: a pretrained one if it is quick, else the default."""
     usable = (one for one in encoders() if one.kind == kind and "dense" in one.layouts and not one.unavailable())
     pretrained = (one for one in usable if one.weights and not one.usual_beside)
-    quick = [one for one in pretrained if one.seconds(facts) * facts.folds <= EMBEDDING_SECONDS]
+    quick = [one for one in pretrained if one.seconds(facts) * facts.folds <= EMBEDDING_SHARE * facts.seconds]
     return max(quick, key=lambda one: one.seconds(facts), default=usual_encoder(kind, "dense"))
 
 
@@ -207,6 +207,7 @@ def facts_of(blueprint: Blueprint) -> DataFacts:
         kinds=tuple(one.kind for one in columns),
         clusters=blueprint.clusters,
         series=blueprint.series,
+        seconds=blueprint.seconds,
         words=sum(words),
         pairs=len(words) > 1 and max(words) <= COMPARABLE_LENGTHS * min(words),
     )

@@ -1,6 +1,7 @@
 """Clusters: numbers that are tried, what is not a division, agreement of halves, scores beside labels."""
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from small_blueprints import blueprint, guests, profile, splits
 
 from palmette.automl.calls import build
 from palmette.automl.candidates import ColumnUse, Folds
-from palmette.automl.composition import encoder_of, learner_of, reader_of
+from palmette.automl.composition import embedding_encoder, encoder_of, facts_of, learner_of, reader_of
 from palmette.automl.measure import METRICS, Predictions
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
 from palmette.automl.problems.clustering.scorer import Matrix, agreement, degenerate
@@ -202,6 +203,12 @@ def unlike_texts(_: str) -> list[str]:
     words = ("goal team match coach league", "stock market bank price profit", "cell gene protein virus tissue")
     random = np.random.default_rng(0)
     return [" ".join(random.choice(words[place % 3].split(), 8)) for place in range(60)]
+
+
+def test_short_budgets_compare_pictures_by_quick_features() -> None:
+    facts = facts_of(blueprint("", columns=(ColumnUse(name="photo", kind="image"),), rows=500, clusters=(3,)))
+    chosen = {seconds: embedding_encoder("image", replace(facts, seconds=seconds)) for seconds in (10.0, 120.0)}
+    assert [one and one.once and bool(one.weights) for one in chosen.values()] == [False, True]
 
 
 @pytest.mark.parametrize(("kind", "cells"), [("text", unlike_texts), ("image", unlike_files), ("audio", unlike_files)])

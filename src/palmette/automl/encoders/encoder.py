@@ -12,6 +12,7 @@ A learner with the layout `rows` takes the typed columns as they are, without en
 To add a kind of column, add a folder with its encoders here; nothing else changes.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
@@ -45,6 +46,7 @@ class DataFacts:
     words: float = 0.0  # mean number of words in a row, over all text columns
     pairs: bool = False  # whether several text columns have similar lengths, like texts that are compared
     series: SeriesUse | None = None  # the series of a forecast; None for other problems
+    seconds: float = math.inf  # budget for training and scoring
 
     @property
     def features(self) -> int:

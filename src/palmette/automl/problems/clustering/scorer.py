@@ -7,6 +7,7 @@ clusters of fewer and fewer categories would score better. A column of texts or 
 of its embeddings, and weighs as much as three numbers.
 """
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -55,12 +56,14 @@ def _directions(column: ColumnUse, facts: DataFacts, learnt: tuple[object, ...],
     encoder = embedding_encoder(column.kind, facts)
     made = encoder.transformer([column], "dense", facts) if encoder else None
     assert isinstance(made, Call), f"no encoder of kind {column.kind} is installed"
-    cells = (pd.DataFrame({column.name: pd.Series(part, dtype=object)}) for part in (learnt, asked))
     transformer = build(made)
-    known, others = (
-        np.asarray(step(read.fit_transform(part)), dtype=float)
-        for step, part in zip((transformer.fit_transform, transformer.transform), cells, strict=True)
-    )
+
+    def encoded(cells: tuple[object, ...], encode: Callable[[pd.DataFrame], Any]) -> Floats:
+        frame = pd.DataFrame({column.name: pd.Series(cells, dtype=object)})
+        return np.asarray(encode(read.fit_transform(frame)), dtype=float)
+
+    known = encoded(learnt, transformer.fit_transform)
+    others = known if asked == learnt else encoded(asked, transformer.transform)
     directions = PCA(min(DIRECTIONS, *known.shape), random_state=0).fit(known)
     spread = float(np.sqrt(directions.explained_variance_.sum())) or 1.0
     return np.asarray(directions.transform(others) * (np.sqrt(WEIGHT) / spread))
