@@ -79,7 +79,15 @@ def files(kind: str, first: Callable[[], bytes], second: Callable[[], bytes]) ->
 
 
 def days() -> pd.DataFrame:
-    return pd.DataFrame({"joined": pd.date_range("2024-01-01", periods=90), "paid": 100 + np.sin(np.arange(90.0))})
+    step = np.arange(90.0)
+    return pd.DataFrame({"joined": pd.date_range("2024-01-01", periods=90), "paid": 100 + np.sin(step), "age": step})
+
+
+def series_with_known_values() -> Blueprint:
+    made = blueprint_of("forecasting", package="of_series")
+    assert made.series is not None
+    known = made.series.model_copy(update={"known": ("age",)})
+    return made.model_copy(update={"series": known, "columns": (*made.columns, NUMBER)})
 
 
 CASES = {
@@ -93,11 +101,11 @@ CASES = {
     "image": files("image", picture, lambda: picture(40)),
     "audio": files("audio", sound, lambda: sound(1500.0)),
     "series": Case(
-        blueprint_of("forecasting", package="of_series"),
+        series_with_known_values(),
         "naive",
         days,
-        {"joined": "01/31/2024", "Paid ": "$1,100.50"},
-        {"joined": "soon", "Paid ": "much"},
+        {"joined": "01/31/2024", "Paid ": "$1,100.50", "age": "31"},
+        {"joined": "soon", "Paid ": "much", "age": "old"},
     ),
     "graph": Case(
         graph_blueprint(package="of_graph"),
@@ -147,7 +155,10 @@ def wrong_fields(reply: Any) -> set[str]:
 
 
 def test_a_row_as_the_file_has_it_is_answered(case: Case, client: TestClient) -> None:
-    reply = client.post("/predict", json=body(case, case.row))
+    request = body(case, case.row)
+    if case.blueprint.series:
+        request["history"].append({"joined": "02/01/2024", "age": "32"})  # a value that is known ahead
+    reply = client.post("/predict", json=request)
     assert reply.status_code == 200, reply.text
     assert reply.json().keys() == ({"forecast"} if case.blueprint.series else ANSWER)
 

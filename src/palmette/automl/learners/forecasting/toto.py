@@ -91,7 +91,7 @@ class TotoNetwork:
         squares = (changes * (exact - means) * present).cumsum(dim=1)
         scales = (squares / (count - 1).clamp_min(1) + LEAST_VARIANCE).sqrt().clamp(*limits)
         means, scales = (one[:, self.patch - 1 :: self.patch, None].float() for one in (means, scales))
-        patches = (values.unflatten(1, (-1, self.patch)) - means) / scales
+        patches = (values.reshape(len(values), -1, self.patch) - means) / scales
         return self._mean(patches.to(self.tensors["unembed.weight"].device)).cpu() * scales[:, -1] + means[:, -1]
 
     def _mean(self, patches: torch.Tensor) -> torch.Tensor:
@@ -105,13 +105,13 @@ class TotoNetwork:
             hidden = hidden + self._attention(f"{layer}.attention", self._norm(f"{layer}.norm1", hidden), over_time)
             gate, linear = self._linear(f"{layer}.mlp.0", self._norm(f"{layer}.norm2", hidden)).chunk(2, dim=-1)
             hidden = hidden + self._linear(f"{layer}.mlp.2", functional.silu(gate) * linear)
-        steps = self._linear("unembed", hidden[:, -1]).unflatten(1, (-1, hidden.shape[2]))
+        steps = self._linear("unembed", hidden[:, -1]).reshape(len(hidden), -1, hidden.shape[2])
         weights = self._linear("output_distribution.mixture_weights", steps).softmax(dim=-1)
         return (weights * self._linear("output_distribution.loc_proj", steps)).sum(dim=-1)
 
     def _attention(self, name: str, hidden: torch.Tensor, over_time: bool) -> torch.Tensor:
         """Returns causal attention over patches, or attention between series, of which there is one."""
-        parts = self._linear(f"{name}.wQKV", hidden).unflatten(2, (3, -1, int(self.config["num_heads"])))
+        parts = self._linear(f"{name}.wQKV", hidden).reshape(*hidden.shape[:2], 3, -1, int(self.config["num_heads"]))
         query, key, value = parts.permute(2, 0, 4, 1, 3)  # (n, heads, count, size) each
         if over_time:
             angles, decay = _positions(key)
