@@ -170,6 +170,7 @@ def test_everything_that_is_wrong_is_listed(case: Case, client: TestClient) -> N
     reply = client.post("/predict", json=body(case, row))
     assert wrong_fields(reply) == {*case.bad} and f"Column {first!r} is missing." in reply.text
     assert client.post("/predict", content=b"{", headers={"Content-Type": "application/json"}).status_code == 422
+    assert client.post("/predict", content=b"\xff\xd8", headers={"Content-Type": "image/jpeg"}).status_code == 422
 
 
 def test_a_request_that_is_too_long_is_refused(client: TestClient) -> None:
