@@ -126,6 +126,7 @@ def unavailable(track: Track, problem: str = "", kinds: Collection[Kind] = ()) -
         found = [one for one in found if not one.kinds or one.kinds & {*kinds}]
         found.sort(key=lambda one: (problem not in one.problems, len(one.requires)))
     on_vectors = [one for one in encoders() if one.kind in kinds and (one.trained or isinstance(one, FromFolder))]
+    on_vectors.sort(key=lambda one: isinstance(one, FromFolder))  # packages are installed more easily
     reasons = [one.unavailable() for one in (*(on_vectors if track == "pretrained" else ()), *found)]
     return "" if "" in reasons else reasons[0] if reasons else f"No learner of the track {track!r} is registered."
 
