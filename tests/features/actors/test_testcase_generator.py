@@ -190,6 +190,22 @@ def test_a_feature_is_told_from_the_same_one_of_another_window(user_offers: Call
     assert mixed_up <= suite.detected(suite.cases())
 
 
+def test_windows_of_other_features_medians_and_nulls_as_values_are_told_apart(user_offers: Callable[..., View]) -> None:
+    aggregates = {
+        "n": ("count", None, "30d"),
+        "mean": ("avg", "amount", "90d"),
+        "kinds": ("count_distinct", "amount", "90d"),
+    }
+    features = [
+        {"name": name, "dtype": "double" if function == "avg" else "bigint",
+         "aggregate": {"function": function, "source": "redemptions", "of": of, "window": window}}
+        for name, (function, of, window) in aggregates.items()
+    ]  # fmt: skip
+    suite = CaseSelector(user_offers(features=features))
+    wanted = {"mean: avg became the median", "mean: the window is 30d", "kinds: null is a value"}
+    assert wanted - suite.detected(suite.cases()) == set()
+
+
 def test_a_deviation_of_a_feature_moves_no_rows() -> None:
     """Or rows that are there by mistake would hide that no case shows another value."""
     suite = ACTOR.suite()
@@ -277,7 +293,12 @@ def test_conditions_on_ages_and_counts_are_told_apart(user_offers: Callable[...,
     ])  # fmt: skip
     suite = CaseSelector(view)
     edges = ("rows exactly at the cut-off count", "rows exactly at the start of the window do not count")
-    ages = ("the first event counts, not the last", "days are counted from availability", "the window is 31d")
+    ages = (
+        "the first event counts, not the last",
+        "days are counted from availability",
+        "days are rounded",
+        "the window is 31d",
+    )
     wrong = {f"days: {what}" for what in (*edges, *ages)}
     wrong |= {f"state: {what}" for what in ("lt became lte", "gte became gt", "5 became 6", "20 became 21")}
     wrong |= {f"is_regular: {what}" for what in ("gte became gt", "gt became gte", "4 became 5", "6 became 7")}

@@ -1,10 +1,11 @@
 """Chooses a minimal set of parts of the adversarial scenarios that detects every deviation from the view."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from palmette.features.actors.testcase_generator.deviations import DeviatingView
 from palmette.features.frame import Frame
@@ -16,8 +17,11 @@ from palmette.features.oracle.compare import alike
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import ReferenceCache, expected
 from palmette.features.oracle.states import sort_key
+from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, View
 
+TOLERANCE = 1e-5
+"""The relative tolerance of `assertDataFrameEqual`."""
 FEATURE_VALUES = ("value of ", "default of ")
 """Prefixes of entries of `CaseCandidate.detects` that refer to feature values."""
 
@@ -106,8 +110,14 @@ def different(view: View, right: Frame, wrong: Frame, names: Sequence[str]) -> s
         if len(ones) != len(others):
             found.add((key, ""))
         for one, other in zip(ones, others, strict=False):
-            found |= {(key, name) for name in compared if not alike(right.schema[name], one[name], other[name])}
+            found |= {(key, name) for name in compared if _is_noticed(right.schema[name], one[name], other[name])}
     return found
+
+
+def _is_noticed(kind: SparkType, one: Any, other: Any) -> bool:
+    """Whether a test tells two values apart: `assertDataFrameEqual` ignores small differences of numbers."""
+    is_close = isinstance(one, float) and isinstance(other, float) and math.isclose(one, other, rel_tol=TOLERANCE)
+    return not is_close and not alike(kind, one, other)
 
 
 def _by_key(view: View, frame: Frame) -> dict[Key, list[Mapping[str, object]]]:

@@ -180,6 +180,10 @@ def _features(view: View) -> Iterator[DeviatingView]:
                 is_listed=not what.startswith((COLUMN, ORDER)),
             )
         own = narrowed(view, (feature.name,))
+        for what, changed in _confusions(view, feature):
+            yield DeviatingView(
+                f"{feature.name}: {what}", (feature.name,), _with(own, changed), moves_rows=False, is_listed=False
+            )
         for other in _siblings(view, feature):
             mixed_up = _with(own, replace(other, name=feature.name, internal=feature.internal))
             what = f"{feature.name}: it is {other.name}"
@@ -189,6 +193,24 @@ def _features(view: View) -> Iterator[DeviatingView]:
                 yield DeviatingView(
                     f"{feature.name}: {what}", names, small, reference, moves_rows=False, is_listed=False
                 )
+
+
+def _confusions(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeature]]:
+    """An aggregation in a window of other features, or of values that only several rows tell apart."""
+    one = feature.computation
+    if not isinstance(one, fsc.Aggregate):
+        return
+    every = (each.computation for each in view.features if each.source == feature.source)
+    windows = dict.fromkeys(each.window for each in every if isinstance(each, fsc.Aggregate))
+    found: list[tuple[str, dict[str, object]]] = [
+        (f"{WINDOW} {window}", {"window": window}) for window in windows if window != one.window
+    ]
+    if one.function == "avg":
+        found.append(("avg became the median", {"function": "percentile", "p": 0.5}))
+    if one.function == "count_distinct":
+        found.append(("null is a value", {"of": f"coalesce(cast({one.of} as string), 'null')"}))
+    for what, update in found:
+        yield what, replace(feature, computation=one.model_copy(update=update))
 
 
 def _siblings(view: View, feature: ViewFeature) -> Iterator[ViewFeature]:

@@ -96,6 +96,21 @@ class _SinceKnown(Reference):
         return rows, _Available(times.table, self.zone)
 
 
+class _Rounded(Reference):
+    """Measures ages in days that are rounded, not whole."""
+
+    def matching(
+        self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
+    ) -> tuple[list[Row], Times]:
+        rows, times = super().matching(computation, row, cutoff)
+        return rows, _HalfADayEarlier(times.table, self.zone)
+
+
+class _HalfADayEarlier(Times):
+    def event(self, row: Mapping[str, Any]) -> datetime | None:
+        return at - timedelta(hours=12) if (at := super().event(row)) else None
+
+
 class _Available(Times):
     def event(self, row: Mapping[str, Any]) -> datetime | None:
         return self.at(row, self.table.available_time) if self.table.available_time else super().event(row)
@@ -150,6 +165,7 @@ READINGS = (
 AGES: tuple[tuple[str, type[Reference]], ...] = (
     ("the first event counts, not the last", _SinceFirst),
     ("days are counted from availability", _SinceKnown),
+    ("days are rounded", _Rounded),
 )
 """Misreadings of the days since an event."""
 STATES: tuple[tuple[str, timedelta], ...] = (
