@@ -115,7 +115,12 @@ def test_a_named_metric_chooses() -> None:
     """Labels choose where the metric compares with them; the search, which has no labels, keeps the silhouette."""
     rows = visitors().assign(tribe=lambda table: table["member"])
     by_tribe, by_city = (outputs(pd.factorize(rows[name])[0]) for name in ("tribe", "city"))
-    for metric, hidden, best in (("nmi", [], "tribe"), ("homogeneity", [], "tribe"), ("nmi", ["tribe"], "city"), ("davies_bouldin", [], "city")):
+    for metric, hidden, best in (
+        ("nmi", [], "tribe"),
+        ("homogeneity", [], "tribe"),
+        ("nmi", ["tribe"], "city"),
+        ("davies_bouldin", [], "city"),
+    ):
         problem = Clustering(blueprint("", metric=metric, labels="tribe"))
         scorer = problem.scorer(splits(rows.drop(columns=hidden)))
         assert scorer.metric.name == ("silhouette" if hidden else metric)
