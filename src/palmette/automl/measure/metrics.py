@@ -335,6 +335,8 @@ _ALL = (
     _of_groups("nmi", "normalized_mutual_info_score"),
     _of_groups("ami", "adjusted_mutual_info_score"),
     _of_groups("homogeneity", "homogeneity_score"),
+    _of_groups("completeness", "completeness_score"),
+    _of_groups("fowlkes_mallows", "fowlkes_mallows_score"),
     _of_groups("silhouette", "silhouette_score", "distances"),
     _of_groups("davies_bouldin", "davies_bouldin_score", "distances", 0.0),
     _of_groups("calinski_harabasz", "calinski_harabasz_score", "distances", math.inf),
