@@ -55,8 +55,9 @@ REFUSED: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("an archive inside of an archive", (b"PK\x03\x04", *PACKED)),
     ("an unknown archive", (b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18", b"\x1f\x9d")),
     ("an ARFF file", (b"@relation",)),
+    ("a NumPy array without labels; an .npz file can hold both", (b"\x93NUMPY",)),
 )
-PICKLED = (".pkl", ".pickle", ".joblib", ".npy", ".npz")
+PICKLED = (".pkl", ".pickle", ".joblib", ".npz")
 GRAPHS = {
     "graphml": re.compile(rb"(?s)\A(?=<).*?<graphml[\s>]"),
     "gexf": re.compile(rb"(?s)\A(?=<).*?<gexf[\s>]"),

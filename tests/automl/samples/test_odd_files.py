@@ -78,6 +78,12 @@ def test_comments_do_not_hide_what_a_file_is(tmp_path: Path) -> None:
     assert refused(tmp_path / "d.csv") == ("not-a-table", "This is an ARFF file.")
 
 
+def test_one_array_names_the_format_that_holds_labels_too(tmp_path: Path) -> None:
+    (tmp_path / "d.npy").write_bytes(b"\x93NUMPY\x01\0" + bytes(120))
+    what = "This is a NumPy array without labels; an .npz file can hold both."
+    assert refused(tmp_path / "d.npy") == ("not-a-table", what)
+
+
 def test_binary_files_that_are_mostly_nothing_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_bytes(b"GGUF\x03" + b"\0" * 60 + b"name" + b"\0" * 60 + b"size\n" * 3)
     assert refused(tmp_path / "d.csv")[0] == "not-a-table"
