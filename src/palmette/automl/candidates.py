@@ -179,6 +179,8 @@ class Blueprint(Model):
     tuning: bool = True
     seconds: float = Field(gt=0)
     """Time for search and final fit."""
+    budget: float = Field(default=120.0, gt=0)
+    """Time of all rounds together: a choice that follows it is the same in each round."""
     seed: int = 0
     remarks: tuple[str, ...] = ()
     """Remarks on training and evaluation for the coders, in full."""

@@ -208,7 +208,7 @@ def facts_of(blueprint: Blueprint) -> DataFacts:
         kinds=tuple(one.kind for one in columns),
         clusters=blueprint.clusters,
         series=blueprint.series,
-        seconds=blueprint.seconds,
+        seconds=blueprint.budget,
         words=sum(words),
         pairs=len(words) > 1 and max(words) <= COMPARABLE_LENGTHS * min(words),
     )

@@ -216,6 +216,11 @@ def test_short_budgets_compare_pictures_by_quick_features() -> None:
     assert [one and one.once and bool(one.weights) for one in chosen.values()] == [False, True]
 
 
+def test_later_rounds_compare_pictures_by_the_same_features() -> None:
+    made = blueprint("", columns=(ColumnUse(name="photo", kind="image"),), rows=500, clusters=(3,))
+    assert facts_of(made.model_copy(update={"seconds": 3.0})) == facts_of(made)
+
+
 @pytest.mark.parametrize(("kind", "cells"), [("text", unlike_texts), ("image", unlike_files), ("audio", unlike_files)])
 def test_texts_and_files_are_divided_by_what_they_are(kind: Any, cells: Any) -> None:
     rows = pd.DataFrame({"cell": pd.Series(cells(kind), dtype=object)})

@@ -60,6 +60,7 @@ def blueprint(
         "candidates": tuple(candidates),
         "ensembling": {True: "weighted", False: "single", None: "best"}[task.ensemble],
         "seconds": task.budget,
+        "budget": task.budget,
         "seed": task.seed,
     }
     if answer is not None:
