@@ -97,9 +97,8 @@ def test_a_graph_by_name_is_read_as_one(fake_web: FakeWeb, monkeypatch: pytest.M
     from palmette.knowledge.sources import tables
 
     fake_web.files["/photo.npz"] = arrays(**GRAPH)
-    known = tables.bundled()
-    photo = known.pyg["Photo"].model_copy(update={"url": f"{fake_web.url}/photo.npz"})
-    monkeypatch.setattr(tables, "bundled", lambda: known.model_copy(update={"pyg": {"Photo": photo}}))
+    photo = tables.bundled()["pyg"]["Photo"] | {"url": f"{fake_web.url}/photo.npz"}
+    monkeypatch.setattr(tables, "bundled", lambda: {"pyg": {"Photo": photo}})
     samples = load(["pyg:Photo"]).samples
     assert samples.rows == 3 and "label" in samples.targets
 

@@ -32,7 +32,6 @@ class LiteratureCase(Model):
     algorithms: tuple[str, ...] = ()
     tasks: frozenset[str] = frozenset()
     """Tasks that it is about; empty for all."""
-    modalities: frozenset[str] = frozenset({"tabular"})
     when: Mapping[str, FigureRange] = Field(default_factory=dict)
     """By figure: the range that it was found in; all must hold."""
     signs: frozenset[str] = frozenset()
@@ -40,8 +39,7 @@ class LiteratureCase(Model):
 
     def applies(self, subject: Subject) -> bool:
         return (
-            subject.modality in self.modalities
-            and (not self.tasks or subject.task in self.tasks)
+            (not self.tasks or subject.task in self.tasks)
             and all(one.holds(subject.figures.get(name, 0.0)) for name, one in self.when.items())
             and (not self.signs or bool(self.signs & subject.signs))
         )

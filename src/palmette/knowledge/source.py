@@ -29,7 +29,6 @@ class Subject(Model):
 
     task: str
     """E.g. `classification`."""
-    modality: str = "tabular"
     figures: Mapping[str, float] = Field(default_factory=dict)
     """Meta-features of the data, by name."""
     signs: frozenset[str] = frozenset()
@@ -40,7 +39,7 @@ class Subject(Model):
     @property
     def query(self) -> str:
         """The query for texts."""
-        return " ".join((f"{self.modality} data", self.task.replace("_", " "), *self.words))
+        return " ".join(("tabular data", self.task.replace("_", " "), *self.words))
 
 
 class Record(Model):

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import Ridge, RidgeCV
-from sklearn.model_selection import KFold
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.preprocessing import LabelBinarizer, RobustScaler
 from sklearn.utils.validation import check_is_fitted
 
@@ -153,11 +153,8 @@ class CrossFittedScores(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         targets = self._learn(X, y)
-        scores = np.empty(targets.shape)
         folds = KFold(min(self.n_splits, len(targets)), shuffle=True, random_state=0)
-        for train, rest in folds.split(scores):
-            scores[rest] = self._ridge().fit(X[train], targets[train]).predict(X[rest]).reshape(len(rest), -1)
-        return scores
+        return cross_val_predict(self._ridge(), X, targets, cv=folds).reshape(targets.shape)
 
     def transform(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

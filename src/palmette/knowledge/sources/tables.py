@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from palmette.documents import Model, read_document
+from palmette.documents import read_plain
 from palmette.errors import UserError, did_you_mean
 from palmette.knowledge.source import Record, RecordKind, Source, dicts, file_name, number, paged
 from palmette.knowledge.sources.papers import STOP
@@ -121,30 +120,10 @@ class UCI(_TableSource):
         )
 
 
-class BundledSet(Model):
-    """A set that a library has by name."""
-
-    title: str
-    text: str
-    licence: str
-    task: str
-    rows: int
-    features: int
-    target: str
-    url: str = ""
-    """Of its file, where the library downloads one."""
-
-
-class BundledSets(Model):
-    """The sets by library and name, as `bundled.yaml` lists them."""
-
-    sklearn: Mapping[str, BundledSet]
-    pyg: Mapping[str, BundledSet]
-
-
-@cache
-def bundled() -> BundledSets:
-    return read_document(Path(__file__).with_name("bundled.yaml"), BundledSets)
+def bundled() -> Mapping[str, Mapping[str, dict[str, Any]]]:
+    """The fields of records, by library and name; `url` is that of the file, where the library downloads one."""
+    known: Mapping[str, Mapping[str, dict[str, Any]]] = read_plain(Path(__file__).with_name("bundled.yaml"))
+    return known
 
 
 class _Bundled(Source):
@@ -154,19 +133,17 @@ class _Bundled(Source):
     online = False
 
     def search(self, text: str, kind: RecordKind) -> Iterator[Record]:
-        wanted, listed = words_of(text), getattr(bundled(), self.name)
-        hits = {name: len(wanted & words_of(f"{name} {one.title} {one.text}")) for name, one in listed.items()}
+        wanted, listed = words_of(text), bundled()[self.name]
+        hits = {name: len(wanted & words_of(f"{name} {one['title']} {one['text']}")) for name, one in listed.items()}
         for name in sorted((name for name in hits if hits[name]), key=lambda name: -hits[name]):
             yield self.detail(name, kind)
 
     def detail(self, id: str, kind: RecordKind) -> Record:
-        known: Mapping[str, BundledSet] = getattr(bundled(), self.name)
+        known = bundled()[self.name]
         if id not in known:
             message = f"{self.name} has no set {id!r}.{did_you_mean(id, known)}"
             raise UserError(message, f"It has {', '.join(known)}.", code="no-such-set")
-        one = known[id]
-        fields = one.model_dump(include={"text", "licence", "rows", "features", "target", "url"})
-        return self.record("dataset", id, one.title, tasks=[one.task], files=(one.url,) if one.url else (), **fields)
+        return self.record("dataset", id, files=tuple(filter(None, [known[id].get("url")])), **known[id])
 
 
 class ScikitLearn(_Bundled):

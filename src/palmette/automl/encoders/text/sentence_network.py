@@ -24,7 +24,6 @@ MINILM_TOKENIZER = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 DEPTH, HEADS, MOST_PIECES = 6, 12, 128
-MOST_KNOWN = 20_000  # texts whose vectors are cached
 
 
 class SentenceVectors(TextVectors):
@@ -36,33 +35,17 @@ class SentenceVectors(TextVectors):
     size = 384
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        pieces, weights = _sentence_network()
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # more threads do not pay for one text
         try:
-            new = [text for text in texts if text not in _KNOWN]
-            if len(_KNOWN) + len(new) > MOST_KNOWN:
-                _KNOWN.clear()
-                new = list(texts)
-            _KNOWN.update(zip(new, _sentence_vectors(new), strict=True))
+            return window_vectors(pieces, texts, self.size, lambda numbers: encoded_sentences(numbers, weights))
         finally:
             torch.set_num_threads(threads)
-        return np.array([_KNOWN[text] for text in texts])
 
 
-_KNOWN: dict[str, np.ndarray] = {}  # pairs of columns encode the same texts
-
-
-def _sentence_vectors(texts: Sequence[str]) -> np.ndarray:
-    pieces, weights = _sentence_network()
-
-    def encoded(numbers: np.ndarray) -> np.ndarray:
-        with torch.inference_mode():
-            return np.asarray(encoded_sentences(torch.as_tensor(numbers), weights).double())
-
-    return window_vectors(pieces, texts, SentenceVectors.size, encoded)
-
-
-def encoded_sentences(pieces: torch.Tensor, weights: dict[str, torch.Tensor]) -> torch.Tensor:
+@torch.inference_mode()
+def encoded_sentences(pieces: np.ndarray, weights: dict[str, torch.Tensor]) -> np.ndarray:
     """Encodes token numbers (m, n) as vectors (m, 384): the mean over the tokens."""
 
     def linear(values: torch.Tensor, name: str) -> torch.Tensor:
@@ -73,7 +56,7 @@ def encoded_sentences(pieces: torch.Tensor, weights: dict[str, torch.Tensor]) ->
         return functional.layer_norm(values, values.shape[-1:], scale, shift, 1e-12)
 
     texts, count = pieces.shape
-    values = weights["embeddings.word_embeddings.weight"][pieces]
+    values = weights["embeddings.word_embeddings.weight"][torch.as_tensor(pieces)]
     values = values + weights["embeddings.position_embeddings.weight"][:count]
     values = normalised(values + weights["embeddings.token_type_embeddings.weight"][0], "embeddings")
     for place in range(DEPTH):
@@ -86,7 +69,7 @@ def encoded_sentences(pieces: torch.Tensor, weights: dict[str, torch.Tensor]) ->
         values = normalised(values + linear(seen, f"{layer}.attention.output.dense"), f"{layer}.attention.output")
         wide = functional.gelu(linear(values, f"{layer}.intermediate.dense"))
         values = normalised(values + linear(wide, f"{layer}.output.dense"), f"{layer}.output")
-    return values.mean(dim=1)
+    return np.asarray(values.mean(dim=1).double())
 
 
 @cache

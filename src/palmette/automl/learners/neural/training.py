@@ -9,9 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
+
+from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 
 class EarlyStopping:
@@ -85,10 +87,7 @@ class _Network(BaseEstimator):
                     with torch.autocast(device.type, enabled=device.type == "cuda"):
                         made = network(rows[some].to(device)).float().cpu()
                     loss = (self._losses(made, target[some]) * weights[some]).mean() / weights.mean()
-                    descent.zero_grad()
-                    loss.backward()
-                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
-                    descent.step()
+                    descend(descent, loss)
                 if monitor and monitor():
                     break
         network.cpu().eval()
@@ -102,11 +101,8 @@ class _Network(BaseEstimator):
             return torch.cat([self.network_(some.to(device)).cpu() for some in torch.split(rows, 4096)])
 
 
-class ClassOutputs(ClassifierMixin):
+class ClassOutputs(ProbabilityClassifier):
     """Turns outputs (n, members, classes) into probabilities, and classes into targets and the number of outputs."""
-
-    def predict(self, X: Any) -> np.ndarray:
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         return np.asarray(self._outputs(X).softmax(dim=2).mean(dim=1).double())
