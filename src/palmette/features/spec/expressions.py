@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from sqlglot import exp
 
@@ -172,33 +172,22 @@ def pattern_error(pattern: str) -> str | None:
 
 def _idle(node: exp.And | exp.Or) -> Iterator[Mistake]:
     """Reports two conditions on one column where one makes the other redundant or impossible."""
-    sides = [_value_test(side.unnest()) for side in (node.this, node.expression)]
-    if not sides[0] or not sides[1] or sides[0].column != sides[1].column or sides[0].value == sides[1].value:
+    sides = [side.unnest() for side in (node.this, node.expression)]
+    if not all(isinstance(side, exp.EQ | exp.NEQ) for side in sides):
         return
-    text = node.sql("spark")
-    column, values = sides[0].column, ", ".join(side.value for side in sides if side)
-    if isinstance(node, exp.And) and sides[0].is_it and sides[1].is_it:
-        yield fault("idle-condition/never", text, column=column, values=values)
-    elif isinstance(node, exp.Or) and not (sides[0].is_it and sides[1].is_it):
-        effect = "always true" if sides[0].is_it == sides[1].is_it else "the same without its equality"
-        yield fault("idle-condition/always", text, effect=effect, column=column, values=values)
-
-
-class _ValueTest(NamedTuple):
-    """A comparison `column = value` or `column != value`."""
-
-    column: str
-    value: str
-    is_it: bool
-
-
-def _value_test(node: exp.Expression) -> _ValueTest | None:
-    if not isinstance(node, exp.EQ | exp.NEQ):
-        return None
-    column, value = (node.this, node.expression) if isinstance(node.this, exp.Column) else (node.expression, node.this)
-    if not isinstance(column, exp.Column) or not isinstance(value, exp.Literal):
-        return None
-    return _ValueTest(column.name.lower(), value.sql("spark"), isinstance(node, exp.EQ))
+    columns, literals = ([side.find(kind) for side in sides] for kind in (exp.Column, exp.Literal))
+    values = [each.sql("spark") for each in literals if each]
+    names = {each.name.lower() for each in columns if each}
+    is_plain = all({type(side.this), type(side.expression)} == {exp.Column, exp.Literal} for side in sides)
+    if not is_plain or len(names) > 1 or values[0] == values[1]:
+        return
+    equalities = [isinstance(side, exp.EQ) for side in sides]
+    facts = {"column": names.pop(), "values": ", ".join(values)}
+    if isinstance(node, exp.And) and all(equalities):
+        yield fault("idle-condition/never", node.sql("spark"), **facts)
+    elif isinstance(node, exp.Or) and not all(equalities):
+        effect = "the same without its equality" if any(equalities) else "always true"
+        yield fault("idle-condition/always", node.sql("spark"), effect=effect, **facts)
 
 
 def _foreign_values(node: exp.Expression, closed: Closed) -> Iterator[Mistake]:

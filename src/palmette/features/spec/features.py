@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from palmette.features.spec.expressions import never_null
@@ -10,8 +10,9 @@ from palmette.features.spec.fsc import Aggregate, Categories, Expression, Featur
 from palmette.features.spec.fsc_steps import pairs
 from palmette.features.spec.literals import lint_value, quoted, sql_literal, to_python
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
-from palmette.features.spec.sources import ResolvedSource, RowSelection, Sources
+from palmette.features.spec.sources import RowSelection, Sources
 from palmette.features.spec.sql import ExpressionError, parse
+from palmette.features.spec.steps import ResolvedSource
 from palmette.features.spec.type_rules import NEVER_NULL, comparable, dtype_fault, has_type, lint_aggregate, result_type
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, Computation, ViewFeature
@@ -30,7 +31,7 @@ class ResolvedFeature:
     """The columns it depends on; empty for a derived feature until its inputs are resolved."""
     inputs: tuple[str, ...] = ()
     """Names that a derived feature refers to."""
-    tables: frozenset[str] = NOTHING
+    tables: Collection[str] = ()
     can_be_null: bool = True
     """Whether the value can be null before the default is applied."""
 
@@ -84,8 +85,11 @@ class FeatureResolver:
         order = self.select.order(aggregate, source, path)
         used |= columns.origins_of(entry.split()[0] for entry in order or () if entry.strip())
         if aggregate.function == "days_since_last" or aggregate.half_life is not None:
-            self.select.events_only(aggregate.function, source, f"{path}.function")
-            used |= columns.origins_of([source.view.table.event_time or ""])
+            table = source.table
+            if not source.view.is_event:
+                facts = {"table": table.name, "table_kind": table.kind}
+                self.report("not-events", f"{path}.function", aggregate.function, **facts)
+            used |= columns.origins_of([table.event_time or ""])
         given = result_type(aggregate, kind) if kind is not None or aggregate.of is None else None
         filled = aggregate.model_copy(update={"by": self.select.by(aggregate, source, path), "order": order})
         can_be_null = aggregate.function not in NEVER_NULL
@@ -118,7 +122,7 @@ class FeatureResolver:
             self.report("keys-not-enforced/lookup", f"{path}.table", table.name)
         used = there.origins_of([lookup.column, *table.times])
         filled = lookup.model_copy(update={"on": on})
-        return self._resolved(feature, field, filled, kind, used, frozenset({table.name}))
+        return self._resolved(feature, field, filled, kind, used, (table.name,))
 
     def _lookup_keys(self, lookup: Lookup, on: Mapping[str, str], there: ColumnSet, path: str) -> None:
         grain = self.scope.grain
@@ -164,7 +168,7 @@ class FeatureResolver:
         work: Computation,
         given: SparkType | None,
         used: Origins,
-        tables: frozenset[str],
+        tables: Collection[str],
         can_be_null: bool = True,
     ) -> list[ResolvedFeature]:
         """The feature with its computation of type `given`; reports a type or nullability that does not fit."""

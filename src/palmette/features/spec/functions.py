@@ -39,31 +39,31 @@ def results() -> dict[str, SparkType]:
 
 def result_of(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
     """The result type of a call, given the types of its arguments; None if unknown."""
-    return _by_types(name, kinds, arguments) or results().get(name)
-
-
-def _by_types(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
-    """The result type of a function that depends on the types of its arguments."""
     first, second = (*kinds, None, None)[:2]
-    if name in _lists()["operators"]:
+    if operator := _lists()["operators"].get(name):
         both = first and second and first.is_numeric and second.is_numeric
-        return c.arithmetic_type(_lists()["operators"][name], first, second) if both and first and second else None
-    if name == "concat":
-        return first if first and first.name == "array" else c.STRING
-    if name == "array":
-        return SparkType("array", element=first) if first and len(set(kinds)) == 1 else None
+        return c.arithmetic_type(operator, first, second) if both and first and second else None
     if name in names("quantiles"):
         value = c.DOUBLE if name == "percentile" else first
         return SparkType("array", element=value) if second and second.name == "array" else value
     if first is None:
-        return None
-    if name in names("array_of_first") or name == "map_values":
-        return SparkType("array", element=first.element if name == "map_values" else first)
-    return first.element if name in names("element_of_first") else _numeric_function(name, first, arguments)
+        return c.STRING if name == "concat" else results().get(name)
+    if name in names("array_of_first"):
+        return c.array_of(first)
+    return first.element if name in names("element_of_first") else _by_first(name, first, kinds, arguments)
 
 
-def _numeric_function(name: str, first: SparkType, arguments: Sequence[exp.Expression]) -> SparkType | None:
+def _by_first(
+    name: str, first: SparkType, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]
+) -> SparkType | None:
+    """The result type of a function that depends on the type of its first argument."""
     match name:
+        case "concat":
+            return first if first.name == "array" else c.STRING
+        case "array":
+            return c.array_of(first) if len(set(kinds)) == 1 else None
+        case "map_values":
+            return SparkType("array", element=first.element)
         case "sum" | "try_sum":
             return c.sum_type(first)
         case "avg" | "mean" | "try_avg":
@@ -73,4 +73,4 @@ def _numeric_function(name: str, first: SparkType, arguments: Sequence[exp.Expre
         case "round" | "bround":
             digits = arguments[1].name if len(arguments) > 1 else ""
             return c.rounded_type(first, int(digits) if digits.isdigit() else 0)
-    return None
+    return results().get(name)

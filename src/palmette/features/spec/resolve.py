@@ -154,7 +154,10 @@ class _Resolution:
             return []
         if feature.words is None:
             return self.resolver.resolve(feature, field)
-        reading = self._reading(feature)
+        reading = self.answers.get(feature.name, feature.words)
+        if isinstance(reading, str):
+            words = feature.model_copy(update={"words": reading})
+            reading = read_words(words, WordsContext(self.scope, self.sources))
         if isinstance(reading, WordsQuestion):
             question = Mistake(reading.code, reading.text, reading.remedy, value=feature.words)
             self.scope.findings.add([question], f"{field}.words")
@@ -163,13 +166,6 @@ class _Resolution:
             self.sources.add(source, f"{field}.words")
         helpers = [found for helper in reading.helpers for found in self.resolver.resolve(helper, field)]
         return helpers + self.resolver.resolve(feature.model_copy(update={**reading.computation}), field)
-
-    def _reading(self, feature: Feature) -> WordsReading | WordsQuestion:
-        answer = self.answers.get(feature.name, feature.words)
-        if isinstance(answer, WordsReading):
-            return answer
-        words = feature.model_copy(update={"words": answer})
-        return read_words(words, WordsContext(self.scope, self.sources))
 
     def _forbidden(self, features: Sequence[ResolvedFeature]) -> None:
         registry = self.scope.registry

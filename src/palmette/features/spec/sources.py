@@ -1,33 +1,13 @@
-"""Resolves sources: a registry table, the effect of its steps, and the rows that an aggregation selects."""
+"""The sources of a view by name, and the rows of one that an aggregation selects."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import check
 from palmette.features.spec.fsc import Aggregate, Expression, SourceSpec
-from palmette.features.spec.fsc_steps import Step, reads_of
-from palmette.features.spec.scope import ColumnSet, Origins, ResolutionScope
-from palmette.features.spec.steps import StepWalk
+from palmette.features.spec.scope import Origins, ResolutionScope
+from palmette.features.spec.steps import ResolvedSource
 from palmette.features.spec.type_rules import ORDERED, comparable
 from palmette.features.spec.values import Window
-from palmette.features.spec.view import AS_OF, ViewSource, mentions_cutoff
-
-
-@dataclass(frozen=True)
-class ResolvedSource:
-    """A resolved source with what features need: columns, origins of its rows, and their order."""
-
-    view: ViewSource
-    columns: ColumnSet
-    rows: Origins
-    """Columns that determine which rows exist, apart from the grouping keys."""
-    order: tuple[str, ...] | None
-    """Columns that order the rows uniquely; None if there are none."""
-    tables: frozenset[str]
-    """Registry tables that the source reads."""
-    added: Mapping[str, str]
-    """Columns that steps add or replace, each with the FSC field of the step."""
 
 
 class Sources:
@@ -75,14 +55,8 @@ class Sources:
         table = self.scope.table(table_name, f"{field}.table" if source.table else f"{field}.name")
         if table is None:
             return None
-        walk = StepWalk(table, self.scope)
-        for index, step in enumerate(source.steps):
-            walk.apply(step, f"{field}.steps[{index}]")
-        first_late = next((i for i, step in enumerate(source.steps) if _is_late(step, table)), len(source.steps))
         self._lint_by(source, field)
-        early, late = source.steps[:first_late], source.steps[first_late:]
-        view = ViewSource(source.name, table, early, late, dict(walk.columns.types))
-        return ResolvedSource(view, walk.columns, walk.rows, walk.order, frozenset(walk.tables), walk.added)
+        return ResolvedSource(source, table, self.scope, field)
 
     def _lint_by(self, source: SourceSpec, field: str) -> None:
         """Checks that all steps that look at other events share their `by`."""
@@ -99,13 +73,6 @@ class Sources:
                 outside = [name for name in by if name not in self.scope.grain]
                 self.scope.report("by-outside-grain/spine", path, outside[0], grain=self.scope.grain)
             shared = shared or by
-
-
-def _is_late(step: Step, table: Table) -> bool:
-    """Whether the step looks at other events, uses the state at the cut-off, or mentions the cut-off."""
-    at_cutoff = any(read.at == "cutoff" for read in reads_of([step]))
-    looks_back = hasattr(step.body, "by")
-    return looks_back or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))
 
 
 class RowSelection:
@@ -190,7 +157,3 @@ class RowSelection:
     def _names_the_value(self, aggregate: Aggregate, source: ResolvedSource, order: set[str]) -> bool:
         """Whether rows that tie in the order have equal values because `of` uses only columns of the order."""
         return aggregate.of is not None and order >= set(check(aggregate.of, source.columns.types).columns)
-
-    def events_only(self, what: str, source: ResolvedSource, path: str) -> None:
-        if not source.view.is_event:
-            self.report("not-events", path, what, table=source.view.table.name, table_kind=source.view.table.kind)

@@ -1,4 +1,4 @@
-"""Checks the steps of a source and tracks their effect on the columns.
+"""Resolves a source: checks its steps, and tracks their effect on its columns and rows.
 
 Of a join, the keys must exist and have matching types, the cardinality must hold, and the joined state be well defined.
 """
@@ -11,37 +11,40 @@ from palmette.features.spec import fsc_steps
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.dfr import Table
 from palmette.features.spec.expressions import CheckedExpression, pattern_error
+from palmette.features.spec.fsc import SourceSpec
 from palmette.features.spec.literals import from_key, lint_value, literal_type
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
 from palmette.features.spec.values import SparkType
-from palmette.features.spec.view import AS_OF
+from palmette.features.spec.view import AS_OF, ViewSource, mentions_cutoff
 
 
-class StepWalk:
-    """Applies steps in order; reports errors and continues."""
+class ResolvedSource:
+    """A source with what features need. Its steps are applied in order; errors are reported, and the walk continues."""
 
-    def __init__(self, table: Table, scope: ResolutionScope) -> None:
+    def __init__(self, source: SourceSpec, table: Table, scope: ResolutionScope, field: str) -> None:
+        """`field` is the source's path in the FSC."""
         self.table = table
         self.scope, self.report = scope, scope.report
         self.columns = ColumnSet.of_table(table)
         self.rows: Origins = NOTHING
-        """Columns that determine which rows exist."""
+        """Columns that determine which rows exist, apart from the grouping keys."""
         order = tuple(dict.fromkeys((*table.times[:1], *table.keys)))
         self.order: tuple[str, ...] | None = order if table.keys_enforced else None
         """Columns that order the rows uniquely; None if there are none."""
         self.tables: set[str] = {table.name}
+        """Registry tables that the source reads."""
         self.added: dict[str, str] = {}
         """Columns that steps add or replace, each with its FSC field."""
         self.times = frozenset(table.times)
+        for index, step in enumerate(source.steps):
+            getattr(self, step.kind)(step.body, f"{field}.steps[{index}].{step.kind}")
+        late = next((i for i, step in enumerate(source.steps) if _is_late(step, table)), len(source.steps))
+        self.view = ViewSource(source.name, table, source.steps[:late], source.steps[late:], dict(self.columns.types))
 
     @property
     def known(self) -> ColumnSet:
         """The columns plus the cut-off, which expressions may use."""
         return replace(self.columns, types={AS_OF: c.TIMESTAMP, **self.columns.types})
-
-    def apply(self, step: fsc_steps.Step, field: str) -> None:
-        """Applies one step; `field` is its path in the FSC."""
-        getattr(self, step.kind)(step.body, f"{field}.{step.kind}")
 
     def put(self, name: str, kind: SparkType | None, origins: Origins, field: str) -> None:
         """Adds or replaces a column if its name is allowed."""
@@ -294,3 +297,9 @@ class StepWalk:
         if join.cardinality == "one_to_one" and not set(own) <= set(fsc_steps.pairs(join.on)):
             facts = {"table": self.table.name, "on": list(fsc_steps.pairs(join.on))}
             self.report("join-not-one-to-one", f"{field}.cardinality", join.cardinality, **facts)
+
+
+def _is_late(step: fsc_steps.Step, table: Table) -> bool:
+    """Whether the step looks at other events, uses the state at the cut-off, or mentions the cut-off."""
+    at_cutoff = any(read.at == "cutoff" for read in fsc_steps.reads_of([step]))
+    return hasattr(step.body, "by") or at_cutoff or (table.column(AS_OF) is None and mentions_cutoff(step))
