@@ -315,17 +315,15 @@ class Build:
         return [f'F.to_date({cutoff} - F.expr("INTERVAL 1 MICROSECOND")).alias({quoted(self.view.partition)})']
 
     def _derived(self, feature: ViewFeature) -> CodeFragment:
-        types = {name: kind for name, kind in self.view.grain.items()} | {
-            item.name: item.dtype for item in self.view.features
-        }
+        types = {**self.view.grain, **{item.name: item.dtype for item in self.view.features}}
         return finished(feature, self.scope.sql(feature.derive or "", types))
 
-    def _computed(self, feature: ViewFeature) -> CodeFragment:
-        joined = len(self.base) != 1 or feature.name not in self.base[0].identity
-        return finished(feature, computed_code(self.view, feature), joined=joined)
-
     def _column(self, feature: ViewFeature) -> str:
-        code = self._computed(feature) if feature.derive is None else self._derived(feature)
+        if feature.derive is None:
+            joined = len(self.base) != 1 or feature.name not in self.base[0].identity
+            code = finished(feature, computed_code(self.view, feature), joined=joined)
+        else:
+            code = self._derived(feature)
         if code.column == feature.name:
             return code.argument
         keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', code.text)

@@ -143,7 +143,6 @@ def lookups(view: View) -> dict[tuple[str, tuple[tuple[str, str], ...]], list[Vi
     found: dict[tuple[str, tuple[tuple[str, str], ...]], list[ViewFeature]] = {}
     for feature in view.features:
         if isinstance(feature.computation, Lookup):
-            on = feature.computation.on or ()
-            mapping = tuple(on.items()) if isinstance(on, dict) else tuple((name, name) for name in on)
-            found.setdefault((feature.computation.table, mapping), []).append(feature)
+            on = tuple(pairs(feature.computation.on or ()).items())
+            found.setdefault((feature.computation.table, on), []).append(feature)
     return found

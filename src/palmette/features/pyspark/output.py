@@ -1,20 +1,20 @@
 """Writes the rows of a spine, and the final select, which is the output contract."""
 
 import re
-from decimal import Decimal
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
-from palmette.features.pyspark.code import CodeFragment, chain, literal, method, quoted
+from palmette.features.pyspark.code import CodeFragment, call, chain, literal, method, quoted
 from palmette.features.pyspark.expressions import safe_division, translate
 from palmette.features.pyspark.layout import own_columns
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import selected
 from palmette.features.pyspark.times import is_dated, timestamp
 from palmette.features.spec import AS_OF, Aggregate, Expression, Lookup, Schema, SparkType, View, ViewFeature
-from palmette.features.spec.expressions import type_of
+from palmette.features.spec.expressions import never_null, type_of
+from palmette.features.spec.sql import parse
 
 _NULL_IN_NULL_OUT = (
     exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Cast, exp.TryCast, exp.Round, exp.Paren, exp.Abs,
@@ -41,13 +41,6 @@ def empty_value(sql: str, schema: Schema | None = None) -> str | None:
     return None if isinstance(folded, exp.Null) else simplify(folded, dialect="spark").sql(dialect="spark")
 
 
-def never_null(sql: str) -> bool:
-    """Whether the expression is a bare count, or a COALESCE with a constant at the end."""
-    tree = sqlglot.parse_one(sql, dialect="spark")
-    last = tree.expressions[-1].unnest() if isinstance(tree, exp.Coalesce) and tree.expressions else None
-    return isinstance(tree, _ZERO) or isinstance(last.this if isinstance(last, exp.Neg) else last, exp.Literal)
-
-
 def presence_column(feature: ViewFeature) -> str:
     """Name of the column that marks whether an SQL aggregate's group had rows."""
     return f"{feature.name}_has_rows"
@@ -55,12 +48,8 @@ def presence_column(feature: ViewFeature) -> str:
 
 def needs_presence(feature: ViewFeature) -> bool:
     """Whether a presence column is needed to distinguish the value for zero rows from a null result."""
-    computation = feature.computation
-    return (
-        isinstance(computation, Expression)
-        and not never_null(computation.sql)
-        and (empty_value(computation.sql) is not None)
-    )
+    sql = feature.computation.sql if isinstance(feature.computation, Expression) else None
+    return sql is not None and not never_null(parse(sql).tree, ()) and empty_value(sql) is not None
 
 
 def _of_aggregate(node: exp.Expr, schema: Schema) -> exp.Expr | None:
@@ -94,7 +83,7 @@ def _fold(node: exp.Expr) -> exp.Expr:
 
 
 _NEVER_NULL = {"count": "bigint", "count_distinct": "bigint", "approx_count_distinct": "bigint", "exists": "boolean"}
-"""Aggregates that are never null, each with its result type."""
+"""Aggregates that are never null, each with its result type; without rows, they are 0 or false."""
 
 
 def write_spine(scope: ScriptScope) -> str:
@@ -124,39 +113,24 @@ def finished(feature: ViewFeature, computed: CodeFragment, *, joined: bool = Tru
 
     `joined` states whether the column was joined to the keys, which leaves null for keys without rows.
     """
-    exact = _never_null(feature)
+    exact = _NEVER_NULL.get(feature.computation.function) if isinstance(feature.computation, Aggregate) else None
     code = computed if exact == str(feature.dtype) else method(computed, "cast", quoted(str(feature.dtype)))
-    default = default_of(feature) if joined or not exact else None
-    return code if default is None else CodeFragment(f"F.coalesce({code.argument}, {default})")
-
-
-def default_of(feature: ViewFeature) -> str | None:
-    """Source of the value that replaces null; 0 for counts and false for `exists`."""
-    default: object = {"bigint": 0, "boolean": False, None: feature.default}[_never_null(feature)]
-    return None if default is None else typed_literal(default, feature.dtype)
-
-
-def _never_null(feature: ViewFeature) -> str | None:
-    """The result type of the feature's aggregate if it is never null."""
-    return _NEVER_NULL.get(feature.computation.function) if isinstance(feature.computation, Aggregate) else None
+    default: object = {"bigint": 0, "boolean": False, None: feature.default}[exact]
+    if default is None or (exact and not joined):
+        return code
+    return call("F.coalesce", code.argument, typed_literal(default, feature.dtype))
 
 
 def typed_literal(value: object, kind: SparkType) -> str:
     """A literal Column of exactly this type."""
-    if isinstance(value, Decimal):
-        value = int(value) if value == value.to_integral_value() else str(value)
     if isinstance(value, tuple | list):
         items = ", ".join(f"F.lit({item!r})" for item in value)
         return f"F.array({items}).cast({quoted(str(kind))})"
-    if kind.name == "double" and isinstance(value, int | float) and not isinstance(value, bool):
-        return f"F.lit({float(value)!r})"
-    text = f"F.lit({literal(value).text})" if not isinstance(value, bool) else f"F.lit({value})"
-    exact = {"boolean": bool, "string": str, "int": int, "bigint": int}.get(kind.name)
-    if exact is not None and type(value) is exact:
-        return text
-    if isinstance(value, float) and kind.name == "decimal":
-        text = f"F.lit({quoted(repr(value))})"
-    return f"{text}.cast({quoted(str(kind))})"
+    if isinstance(value, int) and kind.name == "double":
+        value = float(value)
+    exact = {"boolean": bool, "string": str, "int": int, "bigint": int, "double": float}.get(kind.name)
+    text = literal(value).as_column.text
+    return text if type(value) is exact else f"{text}.cast({quoted(str(kind))})"
 
 
 def computed_code(view: View, feature: ViewFeature) -> CodeFragment:
@@ -164,11 +138,11 @@ def computed_code(view: View, feature: ViewFeature) -> CodeFragment:
     found = CodeFragment(f"F.col({quoted(feature.name)})", column=feature.name)
     if isinstance(feature.computation, Expression):
         empty = empty_value(feature.computation.sql, view.source(feature.computation.source).schema)
-        if empty is not None and not never_null(feature.computation.sql):
+        if needs_presence(feature):
             marker = quoted(presence_column(feature))
-            return CodeFragment(f"F.when(F.col({marker}), {found.text}).otherwise({translate(empty).text})")
+            return CodeFragment(f"F.when(F.col({marker}), {found.text}).otherwise({translate(empty or '').text})")
         if empty is not None and empty != str(feature.default):
-            return CodeFragment(f"F.coalesce({quoted(feature.name)}, F.lit({empty}))")
+            return call("F.coalesce", found.argument, translate(empty).as_column.text)
     if (
         isinstance(feature.computation, Lookup)
         and _may_lack_cutoff(view)

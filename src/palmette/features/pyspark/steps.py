@@ -21,6 +21,7 @@ from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import JoinCode, join_calls, member_calls
 from palmette.features.pyspark.times import event_column, micros, timestamp
 from palmette.features.spec import AS_OF, SparkType, Table, ViewSource, fsc_steps
+from palmette.features.spec.literals import from_key
 
 _DATE_PARTS = {"week": "weekofyear", "day": "dayofmonth", "day_of_year": "dayofyear", "date": "to_date"}
 """PySpark's names of parts that it calls otherwise."""
@@ -99,13 +100,10 @@ def _replace(pipeline: Pipeline, rule: fsc_steps.Replace) -> None:
 
 def _typed(text: str, kind: SparkType) -> str:
     """A text value converted to a column's type."""
-    if kind.name == "boolean":
-        return f"F.lit({text.lower() == 'true'})"
-    if kind.is_integer or kind.name in ("float", "double"):
-        return str(int(text) if kind.is_integer else float(text))
-    if kind.name == "string":
-        return quoted(text)
-    return f"F.lit({quoted(text)}).cast({quoted(str(kind))})"
+    value = from_key(text, kind)
+    code = literal(value)
+    is_typed = kind.name == "string" or not isinstance(value, str)
+    return code.text if is_typed else method(code, "cast", quoted(str(kind))).text
 
 
 def _convert(pipeline: Pipeline, rule: fsc_steps.Convert) -> None:

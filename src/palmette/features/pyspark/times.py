@@ -51,23 +51,13 @@ def is_dated(table: Table) -> bool:
     return table.kind != "dimension"
 
 
-def before(left: CodeFragment, right: CodeFragment) -> CodeFragment:
-    return CodeFragment(f"{left.within(OR)} < {right.within(OR)}", COMPARISON)
-
-
 def visible(table: Table, schema: Schema, cutoff: CodeFragment, zone: str) -> list[CodeFragment]:
     """Conditions under which a row (for an scd2 table: a state) is visible at `cutoff`."""
-    conditions = []
-    if table.kind == "scd2":
-        assert table.valid_from is not None
-        conditions.append(before(timestamp(table.valid_from, schema, table, zone), cutoff))
-        if table.valid_to is not None:
-            until = timestamp(table.valid_to, schema, table, zone)
-            conditions.append(CodeFragment(f"{until.text}.isNull() | ({until.text} >= {cutoff.text})", OR))
-    elif table.event_time is not None:
-        conditions.append(before(timestamp(table.event_time, schema, table, zone), cutoff))
-    if table.available_time is not None:
-        conditions.append(before(timestamp(table.available_time, schema, table, zone), cutoff))
+    known = [timestamp(name, schema, table, zone) for name in (event_column(table), table.available_time) if name]
+    conditions = [CodeFragment(f"{time.within(OR)} < {cutoff.within(OR)}", COMPARISON) for time in known]
+    if table.valid_to is not None:
+        until = timestamp(table.valid_to, schema, table, zone)
+        conditions.insert(1, CodeFragment(f"{until.text}.isNull() | ({until.text} >= {cutoff.text})", OR))
     return conditions
 
 
