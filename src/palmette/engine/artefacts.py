@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, JsonValue
+from pydantic_core import to_jsonable_python
 
 from palmette.engine.storage import DRAFT, disk_errors, write_whole
 from palmette.errors import DeveloperError, InputError, Mistake, RunError, machine_error
@@ -123,10 +124,8 @@ def canonical(value: JsonValue) -> str:
 
 def plain(value: BaseModel | JsonValue) -> JsonValue:
     """A value as JSON data."""
-    if isinstance(value, BaseModel):
-        dumped: JsonValue = value.model_dump(mode="json")
-        return dumped
-    return value
+    found: JsonValue = to_jsonable_python(value, by_alias=False)
+    return found
 
 
 def replace_texts(value: JsonValue, replacement: Callable[[str, str], JsonValue]) -> JsonValue:

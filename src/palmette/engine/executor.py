@@ -112,10 +112,9 @@ def typed(value: JsonValue, output: type[BaseModel], is_list: bool, file: Path) 
     """An edited artefact as its actor's type, with defaults; InputError with lines of the file if it does not fit."""
     model: Any = GenericAlias(list, (output,)) if is_list else output
     try:
-        found = TypeAdapter(model).validate_json(canonical(value))
+        return plain(TypeAdapter(model).validate_json(canonical(value)))
     except ValidationError as error:
         raise InputError(mistakes(error, model, value, file.read_text("utf-8-sig"), str(file))) from error
-    return [plain(one) for one in found] if isinstance(found, list) else plain(found)
 
 
 MAX_REFUSALS = 5  # consecutive refused decisions that stop the run

@@ -147,16 +147,13 @@ async def _request(model: ApiModel, messages: list[ModelMessage], settings: Mode
 def _messages(prompt: Prompt) -> list[ModelMessage]:
     from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
-    parts: list[ModelMessage] = []
-    for message in prompt.messages:
-        match message.speaker:
-            case "system":
-                parts.append(ModelRequest(parts=[SystemPromptPart(content=message.text)]))
-            case "user":
-                parts.append(ModelRequest(parts=[UserPromptPart(content=message.text)]))
-            case "assistant":
-                parts.append(ModelResponse(parts=[TextPart(content=message.text)]))
-    return parts
+    asked = {"system": SystemPromptPart, "user": UserPromptPart}
+    return [
+        ModelRequest(parts=[asked[one.speaker](content=one.text)])
+        if one.speaker in asked
+        else ModelResponse(parts=[TextPart(content=one.text)])
+        for one in prompt.messages
+    ]
 
 
 def _model(provider: str, model: str, hide: Callable[[str], str]) -> ApiModel:

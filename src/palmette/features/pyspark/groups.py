@@ -20,8 +20,8 @@ from palmette.features.pyspark.layout import FeatureGroup
 from palmette.features.pyspark.output import needs_presence, presence_column
 from palmette.features.pyspark.scope import ScriptScope, free_name, identifier
 from palmette.features.pyspark.sources import SourceTransforms
-from palmette.features.pyspark.states import current_name, join_keys, recency, selected
-from palmette.features.pyspark.times import in_window, is_dated, pruning, visible, window_name
+from palmette.features.pyspark.states import current_function, current_state, join_keys, selected
+from palmette.features.pyspark.times import in_window, is_dated, window_name
 from palmette.features.spec import Aggregate, Expression, Lookup, Table, ViewFeature, Window
 
 
@@ -269,58 +269,26 @@ def _condition_name(where: str, feature: str) -> str:
 
 def write_lookup(scope: ScriptScope, table: Table, on: dict[str, str], features: list[ViewFeature]) -> FeatureTransform:
     """Adds the transform that looks up columns by grain keys (and by cut-off, if each row has its own)."""
-    timeless = not is_dated(table)
+    timeless, rows = not is_dated(table), identifier(table.name)
     row_keys = () if timeless else scope.row_keys
     columns = {
         feature.name: feature.computation.column for feature in features if isinstance(feature.computation, Lookup)
     }
-    rows = identifier(table.name)
-    if not row_keys and (current := current_name(table)) in scope.names.taken:
-        body = [f"return {current}({rows}, as_of).select({', '.join([*selected(on), *selected(columns)])})"]
+    select = f"select({', '.join([*selected(on), *map(quoted, row_keys), *selected(columns)])})"
+    if timeless:
+        body = [f"return {rows}.{select}"]
+    elif not row_keys:
+        body = [f"return {current_function(scope, table)}({rows}, as_of).{select}"]
     else:
-        body = _body(scope, table, on, columns, row_keys)
+        statements, calls = current_state(scope, table, table.column_types, rows)
+        there = {column: key for key, column in on.items()}
+        keys = f'select({", ".join(selected(there))}, "as_of")'
+        meet = [keys, "distinct()", f'join({rows}, on={join_keys([*there])}, how="inner")']
+        body = [*statements, f"return {chain('spine', [*meet, *calls, select])}"]
     name = scope.names.fresh(f"{table.name}_of_{scope.keys_name(tuple(on))}")
-    takes_as_of = any("as_of" in line for line in body) and not scope.per_row
+    takes_as_of = not timeless and not row_keys
     when = "" if timeless else " as known at the cut-off"
     doc = f"Columns of {table.name.replace('_', ' ')}{when}, by {', '.join(on)}."
     frames = [rows, *(["spine"] if row_keys else [])]
     scope.write(name, frames, doc, body, ["as_of: datetime"] * takes_as_of)
     return FeatureTransform(name, (*on, *row_keys), takes_as_of)
-
-
-def _body(
-    scope: ScriptScope, table: Table, on: dict[str, str], columns: dict[str, str], row_keys: tuple[str, ...]
-) -> list[str]:
-    """Reduces the table's rows to one per key with the looked-up columns; `columns` maps feature to column."""
-    timeless, rows = not is_dated(table), identifier(table.name)
-    statements: list[str] = []
-    calls: list[str] = []
-    if not timeless and (days := pruning(scope, table, None)):
-        statements, calls = [*days.statements], [f"where({days.condition})"]
-    if row_keys:
-        renamed = [f"withColumnRenamed({quoted(there)}, {quoted(key)})" for key, there in on.items() if key != there]
-        events = "".join(f".{item}" for item in [*calls, *renamed])
-        calls = [
-            f'select({name_arguments(on)}, "as_of")',
-            "distinct()",
-            f'join({rows}{events}, on={join_keys(list(on))}, how="inner")',
-        ]
-    known = [] if timeless else visible(table, table.column_types, scope.cutoff, scope.view.zone)
-    condition = conjunction(known)
-    calls += [] if condition is None else [f"where({condition.text})"]
-    source = {key: key if row_keys else there for key, there in on.items()}
-    if table.kind == "snapshot" or not table.keys_enforced:
-        calls += _newest(table, source, row_keys, columns)
-    else:
-        picked = [*selected(source), *(quoted(key) for key in row_keys), *selected(columns)]
-        calls.append(f"select({', '.join(picked)})")
-    return [*statements, f"return {chain('spine' if row_keys else rows, calls)}"]
-
-
-def _newest(table: Table, on: dict[str, str], row_keys: tuple[str, ...], columns: dict[str, str]) -> list[str]:
-    """The newest state of each key; ties go to the largest values of the remaining columns."""
-    order = recency(table)
-    by = quoted(order[0]) if len(order) == 1 else f"F.struct({name_arguments(order)})"
-    values = ", ".join(f"F.max_by({quoted(column)}, {by}).alias({quoted(name)})" for name, column in columns.items())
-    grouping = ", ".join([*selected(on), *(quoted(key) for key in row_keys)])
-    return [f"groupBy({grouping})", f"agg({values})"]

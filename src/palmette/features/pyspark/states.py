@@ -96,13 +96,9 @@ def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, *, ow
     )
 
 
-def current_name(table: Table) -> str:
-    return f"current_{identifier(table.name)}"
-
-
 def current_function(scope: ScriptScope, table: Table) -> str:
     """Name of the transform that returns each key's state at the run's cut-off; writes it on first use."""
-    name = current_name(table)
+    name = f"current_{identifier(table.name)}"
     if name not in scope.names.taken:
         scope.names.taken.add(name)
         parameter = identifier(table.name)

@@ -106,13 +106,16 @@ def visits_by_user(visits: DataFrame) -> DataFrame:
 
 def profiles_of_user(profiles: DataFrame, spine: DataFrame) -> DataFrame:
     """Columns of profiles as known at the cut-off, by user_id."""
+    newest_first = Window.partitionBy("user_id", "as_of").orderBy(F.col("updated_at").desc())
     return (
         spine.select("user_id", "as_of")
         .distinct()
         .join(profiles, on="user_id", how="inner")
         .where(F.col("updated_at") < F.col("as_of"))
-        .groupBy("user_id", "as_of")
-        .agg(F.max_by("country", "updated_at").alias("country"))
+        .withColumn("recency", F.row_number().over(newest_first))
+        .where(F.col("recency") == 1)
+        .drop("recency")
+        .select("user_id", "as_of", "country")
     )
 
 
