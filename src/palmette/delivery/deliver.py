@@ -53,8 +53,7 @@ ANONYMOUS = Credentials()
 class Place(NamedTuple):
     """A repository's location on the web."""
 
-    host: str
-    """With the port, if it is a web URL."""
+    host: str  # with the port, if it is a web URL
     project: str
     """`owner/name`; may be longer on GitLab."""
 

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 4
 CONFLICTS = (409, 422)
 """Status codes of forges if the pull request already exists."""
-UNREADABLE = 200
-"""Status of a successful response that does not come from a forge."""
+UNREADABLE = 200  # status of a successful response that does not come from a forge
 
 
 class PullRequestDraft(Model):

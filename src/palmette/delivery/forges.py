@@ -11,10 +11,8 @@ from palmette._bounded import OversizedAnswerError, fetch
 from palmette.delivery.forge import UNREADABLE, ForgeError, OpenPullRequest, PullRequestDraft
 from palmette.delivery.git import redact
 
-SECONDS = 30.0
-"""Time limit of a response as a whole."""
-MAX_BODY = 65_000
-"""GitHub accepts 65,536 characters."""
+SECONDS = 30.0  # time limit of a response as a whole
+MAX_BODY = 65_000  # GitHub accepts 65,536 characters
 
 
 class _Listed(BaseModel):

@@ -46,8 +46,7 @@ QUIET = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
-GRACE = 5.0
-"""Seconds that a command may take to end after SIGTERM."""
+GRACE = 5.0  # seconds that a command may take to end after SIGTERM
 MOST = 32 << 20
 """Maximum number of characters read from a command's output, which remotes can make endless."""
 _KEPT = re.compile(
@@ -90,10 +89,8 @@ class Git:
     seconds: float = 60
     settings: Mapping[str, str] = field(default_factory=dict)
     """Settings in addition to the user's, passed in the environment."""
-    secrets: tuple[str, ...] = ()
-    """Texts that are removed from everything returned or raised."""
-    about: Path | None = None
-    """The repository that messages name, if the folder is a private one."""
+    secrets: tuple[str, ...] = ()  # texts that are removed from everything returned or raised
+    about: Path | None = None  # the repository that messages name, if the folder is a private one
 
     @property
     def named(self) -> Path:
@@ -222,14 +219,10 @@ class RepositoryLocation(NamedTuple):
     """The location of a folder's git data."""
 
     repository: Path
-    top: Path
-    """The top of its checkout, or the bare repository."""
-    own: Path
-    """The git folder of this checkout."""
-    common: Path
-    """The git folder that all checkouts of the repository share."""
-    checked_out: frozenset[str]
-    """Branches that are checked out in some worktree."""
+    top: Path  # the top of its checkout, or the bare repository
+    own: Path  # the git folder of this checkout
+    common: Path  # the git folder that all checkouts of the repository share
+    checked_out: frozenset[str]  # branches that are checked out in some worktree
 
     @property
     def prefix(self) -> str:

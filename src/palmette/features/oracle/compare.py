@@ -42,8 +42,7 @@ class Difference:
 
     key: Mapping[str, Any]
     """Grain and cut-off of the row; empty if the difference does not concern a row."""
-    column: str
-    """Empty if a whole row is missing or unexpected."""
+    column: str  # empty if a whole row is missing or unexpected
     expected: Any
     got: Any
 

@@ -20,8 +20,7 @@ OfValues = Callable[[Sequence[Any]], Any]
 class AggregateCall(NamedTuple):
     """A call of an aggregate function."""
 
-    arguments: list[TypedExpression]
-    """Row-wise expressions, evaluated for each row of the group."""
+    arguments: list[TypedExpression]  # row-wise expressions, evaluated for each row of the group
     scope: EvaluationScope
     distinct: bool
 

@@ -30,8 +30,7 @@ class StepState:
     zone: ZoneInfo
     frames: Mapping[str, Frame]
     tables: Mapping[str, Table]
-    cutoff: datetime | None = None
-    """Set for late steps only."""
+    cutoff: datetime | None = None  # set for late steps only
     times: Times = field(init=False)
 
     def __post_init__(self) -> None:

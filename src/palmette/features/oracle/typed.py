@@ -27,8 +27,7 @@ class TypedExpression:
 
     kind: SparkType
     run: Run
-    literal: bool = False
-    """Whether it is a constant in the text."""
+    literal: bool = False  # whether it is a constant in the text
 
     def value(self) -> Any:
         """The value of a constant."""
@@ -67,10 +66,8 @@ class EvaluationScope:
 
     schema: Mapping[str, SparkType]
     zone: ZoneInfo
-    groups: bool = False
-    """True outside of aggregate functions, where `run` receives all rows of a group."""
-    bound: Mapping[str, TypedExpression] = field(default_factory=dict)
-    """Parameters of the enclosing lambdas."""
+    groups: bool = False  # true outside of aggregate functions, where `run` receives all rows of a group
+    bound: Mapping[str, TypedExpression] = field(default_factory=dict)  # parameters of the enclosing lambdas
 
 
 def constant(value: Any, kind: SparkType) -> TypedExpression:

@@ -26,16 +26,11 @@ class Rows:
 
     scope: ScriptScope
     source: ViewSource
-    dtype: SparkType
-    """Type of the feature."""
-    event: CodeFragment | None
-    """Code of the event time as a timestamp."""
-    condition: CodeFragment | None
-    """Code of the condition on rows, in addition to the group's filter."""
-    define: Callable[[str, CodeFragment], CodeFragment]
-    """Assigns code to a variable, for readability."""
-    position: str | None = None
-    """Column with each row's number in an order of mixed directions, if needed."""
+    dtype: SparkType  # type of the feature
+    event: CodeFragment | None  # code of the event time as a timestamp
+    condition: CodeFragment | None  # code of the condition on rows, in addition to the group's filter
+    define: Callable[[str, CodeFragment], CodeFragment]  # assigns code to a variable, for readability
+    position: str | None = None  # column with each row's number in an order of mixed directions, if needed
 
     def sql(self, text: str | None) -> CodeFragment:
         assert text is not None

@@ -19,10 +19,8 @@ class CodeFragment(NamedTuple):
 
     text: str
     strength: int = ATOM
-    column: str | None = None
-    """The column's name, if the fragment is just a column."""
-    literal: bool = False
-    """True for a Python value that is not a Column."""
+    column: str | None = None  # the column's name, if the fragment is just a column
+    literal: bool = False  # true for a Python value that is not a Column
 
     def within(self, strength: int) -> str:
         """The text, in parentheses if an operator of this precedence would otherwise split it."""

@@ -18,10 +18,8 @@ class FeatureGroup:
     features: tuple[ViewFeature, ...]
     window: Window | None
     """The widest window of the features; None for all history."""
-    where: str | None
-    """The condition that all features share."""
-    is_alone: bool = False
-    """Whether the group has a single feature that needs its own aggregation."""
+    where: str | None  # the condition that all features share
+    is_alone: bool = False  # whether the group has a single feature that needs its own aggregation
     is_distinct: bool = False
     """Whether the group contains the distinct counts that were separated from a source's other features."""
 

@@ -52,10 +52,8 @@ class ScriptScope:
     view: View
     utilities: Utilities
     names: IdentifierPool
-    functions: list[str] = field(default_factory=list)
-    """Source of the transforms, in file order."""
-    used: set[Need] = field(default_factory=set)
-    """The needs that a utility was called for."""
+    functions: list[str] = field(default_factory=list)  # source of the transforms, in file order
+    used: set[Need] = field(default_factory=set)  # the needs that a utility was called for
     constants: dict[str, str] = field(default_factory=dict)
     """Module constants that the transforms use: name to value as source."""
     imports: list[str] = field(default_factory=list)

@@ -21,14 +21,11 @@ class SourceTransforms:
     """The transforms of a source that the build function calls, with their arguments."""
 
     source: ViewSource
-    event: CodeFragment | None = None
-    """Code of the event time after all steps, as a timestamp."""
-    prepared: str | None = None
-    """Name of the transform that applies the early steps, if it is separate."""
+    event: CodeFragment | None = None  # code of the event time after all steps, as a timestamp
+    prepared: str | None = None  # name of the transform that applies the early steps, if it is separate
     early_tables: list[str] = field(default_factory=list)
     """Joined tables that `prepared` takes after the source's own."""
-    function: str = ""
-    """Name of the transform that keeps the visible rows and applies the late steps."""
+    function: str = ""  # name of the transform that keeps the visible rows and applies the late steps
     tables: list[str] = field(default_factory=list)
     takes_as_of: bool = False
     window: Window | None = None

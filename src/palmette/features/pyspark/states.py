@@ -19,8 +19,7 @@ from palmette.features.spec.fsc_steps import Join, Member, pairs
 
 class JoinCode(NamedTuple):
     calls: list[str]
-    parameter: str
-    """The parameter with the table's data frame."""
+    parameter: str  # the parameter with the table's data frame
     table: str
 
 

@@ -33,10 +33,8 @@ class Pipeline:
 
     scope: ScriptScope
     source: ViewSource
-    schema: dict[str, SparkType]
-    """The current columns."""
-    statements: list[str] = field(default_factory=list)
-    """Definitions before the chain of calls."""
+    schema: dict[str, SparkType]  # the current columns
+    statements: list[str] = field(default_factory=list)  # definitions before the chain of calls
     calls: list[str] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
     """Further data frames that the calls use: parameter name to argument."""

@@ -14,8 +14,7 @@ from palmette.features.samples.text_rows import UnreadableError, text_files, tex
 from palmette.features.spec import RegisteredColumn, Registry, SparkType, Table
 from palmette.problems import fault
 
-_READ = 1000
-"""Maximum number of text rows to parse as a test."""
+_READ = 1000  # maximum number of text rows to parse as a test
 
 
 def check_samples(registry: Located[Registry], folder: Path, names: Collection[str] | None = None) -> list[Mistake]:

@@ -32,8 +32,7 @@ _REFUSED = {
 class CheckedExpression:
     """An expression that was checked against a schema."""
 
-    type: SparkType | None
-    """None if unknown."""
+    type: SparkType | None  # None if unknown
     columns: tuple[str, ...]
     faults: tuple[Mistake, ...]
     tree: exp.Expression | None = None
@@ -122,8 +121,7 @@ def _bare_columns(node: exp.Expression) -> Iterator[exp.Column]:
         yield from _bare_columns(child)
 
 
-_SHOWN = 12
-"""Maximum number of names in a message."""
+_SHOWN = 12  # maximum number of names in a message
 
 
 def listing(names: Iterable[str], wanted: str) -> str:

@@ -26,15 +26,12 @@ class ResolvedFeature:
     """A resolved feature with what the view needs: field, origins, inputs and nullability."""
 
     view: ViewFeature
-    field: str
-    """The feature's path in the FSC."""
+    field: str  # the feature's path in the FSC
     origins: Origins
     """The columns it depends on; empty for a derived feature until its inputs are resolved."""
-    inputs: tuple[str, ...] = ()
-    """Names that a derived feature refers to."""
+    inputs: tuple[str, ...] = ()  # names that a derived feature refers to
     tables: Collection[str] = ()
-    can_be_null: bool = True
-    """Whether the value can be null before the default is applied."""
+    can_be_null: bool = True  # whether the value can be null before the default is applied
 
 
 class FeatureResolver:

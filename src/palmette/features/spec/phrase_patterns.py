@@ -43,12 +43,9 @@ class WordsReading:
 
     computation: Mapping[str, Any]
     """One of the feature fields `aggregate`, `expression`, `lookup`, `derive`, with its value."""
-    helpers: tuple[Feature, ...] = ()
-    """Internal features that the computation uses."""
-    sources: tuple[SourceSpec, ...] = ()
-    """Further sources that the computation needs."""
-    doubt: str = ""
-    """Why the reviewer should look at it closely."""
+    helpers: tuple[Feature, ...] = ()  # internal features that the computation uses
+    sources: tuple[SourceSpec, ...] = ()  # further sources that the computation needs
+    doubt: str = ""  # why the reviewer should look at it closely
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,8 @@ class ParsedExpression:
 
     text: str
     tree: exp.Expression
-    columns: tuple[str, ...]
-    """In order of first use."""
-    functions: tuple[str, ...]
-    """Spark's names in lower case, sorted."""
+    columns: tuple[str, ...]  # in order of first use
+    functions: tuple[str, ...]  # Spark's names in lower case, sorted
     has_window: bool
     has_subquery: bool
 

@@ -144,10 +144,8 @@ class _Rule(NamedTuple):
     of: Literal["none", "optional", "any", "single", "numeric", "condition", "vector"]
     """Type of `of`. `single` is any type except arrays and maps."""
     gives: Literal["bigint", "double", "boolean", "of", "sum", "avg", "array", "vector"]
-    parameters: tuple[str, ...] = ()
-    """Names of the other parameters it accepts."""
-    needs: str = ""
-    """The required one among `parameters`."""
+    parameters: tuple[str, ...] = ()  # names of the other parameters it accepts
+    needs: str = ""  # the required one among `parameters`
 
 
 _RULES: dict[str, _Rule] = {

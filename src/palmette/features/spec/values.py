@@ -24,8 +24,7 @@ _ALIASES = {
     "bool": "boolean", "byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float",
     "text": "string", "varchar": "string", "timestamp_ltz": "timestamp", "decimal": "decimal(10,0)",
 }  # fmt: skip
-_DEEPEST = 20
-"""Maximum nesting depth of arrays and maps."""
+_DEEPEST = 20  # maximum nesting depth of arrays and maps
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _NESTED = re.compile(r"(array|map|struct)\s*<(.*)>", re.IGNORECASE | re.DOTALL)
 
@@ -52,10 +51,8 @@ class SparkType(NamedTuple):
     """One of `ATOMIC_TYPES`, or `decimal`, `array`, `map` (with string keys), `struct`, `null` (the type of NULL)."""
     precision: int = 0
     scale: int = 0
-    element: SparkType | None = None
-    """The element type of an array, or the value type of a map."""
-    fields: tuple[tuple[str, SparkType], ...] = ()
-    """Name and type of each field of a struct."""
+    element: SparkType | None = None  # the element type of an array, or the value type of a map
+    fields: tuple[tuple[str, SparkType], ...] = ()  # name and type of each field of a struct
 
     @classmethod
     @lru_cache(1024)
@@ -176,8 +173,7 @@ class Duration(_Parsed):
     ('1h30m', datetime.timedelta(seconds=7200))
     """
 
-    days: int
-    """Stored separately because a day is not always 24 hours."""
+    days: int  # stored separately because a day is not always 24 hours
     seconds: int = 0
 
     schema: ClassVar[dict[str, Any]] = {"pattern": rf"^(?=.){_LENGTH}$", "examples": ["30m"]}

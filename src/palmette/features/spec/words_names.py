@@ -20,10 +20,8 @@ _AFFIXES = frozenset(["id", "name", "at", "on", "time", "date", "type", "code", 
 class WordsQuestion:
     """A question to ask before the words can be understood."""
 
-    code: str
-    """`ambiguous-words` or `unknown-words`."""
-    text: str
-    """One precise question."""
+    code: str  # `ambiguous-words` or `unknown-words`
+    text: str  # one precise question
     remedy: str
     readings: tuple[str, ...] = ()
     """Alternative wordings that would be understood; each is a possible answer."""

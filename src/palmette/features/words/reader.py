@@ -106,8 +106,7 @@ class WordsAnswer(Answer):
     """Instead of the rest: decisions for the author."""
 
 
-ROUNDS = 4
-"""Maximum number of calls for a translation, including corrections and questions."""
+ROUNDS = 4  # maximum number of calls for a translation, including corrections and questions
 
 _OTHERWISE = "or write an `aggregate`, `expression`, `lookup` or `derive`."
 Asked = Mapping[str, tuple[Feature, Mistake]]
@@ -122,12 +121,10 @@ class OpenWords:
     """Documents with features in words that the rules do not understand."""
 
     spec: Located[FeatureSpec]
-    text: str
-    """The specification as written."""
+    text: str  # the specification as written
     registry: Registry
     validate: Validate
-    answers: Answers = field(default_factory=dict)
-    """A person's wordings of features, by name."""
+    answers: Answers = field(default_factory=dict)  # a person's wordings of features, by name
 
     @property
     def tables(self) -> list[Table]:

@@ -35,8 +35,7 @@ from palmette.llm.agent import load_prompt
 if TYPE_CHECKING:
     from palmette.features.words.reader import OpenWords
 
-AGAIN = "_read_again"
-"""Suffix of the names of the second reading in the view that holds both."""
+AGAIN = "_read_again"  # suffix of the names of the second reading in the view that holds both
 Readings = Mapping[str, WordsReading]
 
 
