@@ -25,7 +25,7 @@ from palmette.sandbox import (
     python_command,
     relative_to_root,
 )
-from palmette.sandbox.process import _Supervised
+from palmette.sandbox.process import Process
 from palmette.sandbox.supervisor import memory
 from palmette.sandbox.supervisor.disk import Disk
 from palmette.sandbox.supervisor.tree import threads
@@ -358,13 +358,13 @@ def test_a_program_can_be_ended_from_another_thread(tmp_path: Path) -> None:
 
 
 def test_a_program_that_is_ended_before_it_begins_never_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sandbox, begin = Sandbox(), _Supervised.begin
+    sandbox, begin = Sandbox(), Process.begin
 
-    def interrupted(supervised: _Supervised) -> None:
+    def interrupted(supervised: Process) -> None:
         sandbox.interrupt()
         begin(supervised)
 
-    monkeypatch.setattr(_Supervised, "begin", interrupted)
+    monkeypatch.setattr(Process, "begin", interrupted)
     result = sandbox.run(python_command("-c", "open('begun', 'w')"), cwd=tmp_path)
     assert not result.ok and not (tmp_path / "begun").exists()
 

@@ -96,11 +96,6 @@ def _is_inside(url: str, source: RepositoryLocation) -> bool:
     return not path.startswith("/") or any(folder.is_relative_to(one) for one in (source.top, source.common))
 
 
-def push_command(worktree: Worktree, remote: str) -> str:
-    """The command for a person to push the branch."""
-    return shlex.join(["git", "-C", str(worktree.source.repository), "push", remote, worktree.branch.name])
-
-
 def push(worktree: Worktree, remote: str, credentials: Credentials = ANONYMOUS, seconds: float = PUSH_SECONDS) -> None:
     """Pushes the branch, never by force. A token for an http(s) remote is sent only as a header."""
     url = remote_url(worktree.git, remote)
@@ -200,7 +195,8 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
             done = done.model_copy(update={"remote": remote})
         return done.model_copy(update={"opened": open_pull_request(forge, draft) if forge else None})
     except (DeliveryError, MachineError) as error:
-        steps = [push_command(worktree, remote)] if remote is not None and done.remote is None else []
+        command = ["git", "-C", str(worktree.source.repository), "push", str(remote), branch]
+        steps = [shlex.join(command)] if remote is not None and done.remote is None else []
         if not is_local:
             page = forge.compare_url(draft) if forge else f"a pull request from {draft.branch!r} into {draft.base!r}"
             steps.append(f"open {page} and paste {body}")

@@ -121,16 +121,12 @@ def subject_line(text: str) -> str:
 
 
 def _commit(git: Git, tree: str, parents: Iterable[str], message: str) -> str:
-    """Creates a commit without moving a branch to it."""
+    """Creates a commit without moving a branch to it; its author is neutral if git's configuration has none."""
     above = [argument for parent in parents for argument in ("-p", parent)]
-    return git("commit-tree", tree, *above, "-m", message, environment=_author(git))
-
-
-def _author(git: Git) -> dict[str, str]:
-    """Environment variables for an author, if git's configuration has none."""
     missing = [key for key in NEUTRAL if not git.succeeds("config", f"user.{key.lower()}")]
-    neutral = {f"GIT_{role}_{key}": NEUTRAL[key] for role in ("AUTHOR", "COMMITTER") for key in missing}
-    return {name: value for name, value in neutral.items() if name not in os.environ}
+    author = {f"GIT_{role}_{key}": NEUTRAL[key] for role in ("AUTHOR", "COMMITTER") for key in missing}
+    author = {name: value for name, value in author.items() if name not in os.environ}
+    return git("commit-tree", tree, *above, "-m", message, environment=author)
 
 
 def base_of(git: Git, base: str | None) -> tuple[str, str]:

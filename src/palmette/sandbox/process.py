@@ -44,7 +44,7 @@ class Sandbox:
             MachineError: none works, and `none` was not requested.
         """
         self.isolation = isolation or best_isolation(_trial, os.environ.get(VARIABLE, ""))
-        self._running: set[_Supervised] = set()
+        self._running: set[Process] = set()
         self._lock = threading.Lock()
         self._folder: Path | None = None
         self._network: Network | None = None
@@ -115,7 +115,7 @@ class Sandbox:
         Without `access` it may write to `cwd`; with it, `cwd` is read-only unless `access` allows more.
         """
         access = access or Access(write=(cwd,))
-        supervised = _Supervised(self, argv, cwd, access, env or {}, limits)
+        supervised = Process(self, argv, cwd, access, env or {}, limits)
         self._running.add(supervised)
         try:
             supervised.begin()
@@ -151,7 +151,9 @@ class Sandbox:
         `cwd` defaults to its private folder. `access` as in `run`.
         """
         access = access or Access(write=(cwd,) if cwd else ())
-        return Process(_Supervised(self, argv, cwd, access, env or {}, limits, is_server=True))
+        server = Process(self, argv, cwd, access, env or {}, limits, is_server=True)
+        server.begin()
+        return server
 
 
 def _trial(isolation: Isolation) -> str:
@@ -165,36 +167,7 @@ def _trial(isolation: Isolation) -> str:
 
 
 class Process:
-    """A server in the sandbox."""
-
-    def __init__(self, supervised: _Supervised) -> None:
-        self._supervised = supervised
-        supervised.begin()
-        assert supervised.popen.stdout
-        self._log = _Kept(supervised.popen.stdout, _LOG_CHARS)
-        self._is_stopped = False
-
-    @property
-    def alive(self) -> bool:
-        return self._supervised.popen.poll() is None
-
-    @property
-    def scratch(self) -> Path:
-        """Its private folder, removed when it ends."""
-        return self._supervised.scratch
-
-    def output(self, chars: int = 20_000) -> str:
-        """The last `chars` characters of its output, both streams together; empty once it is stopped."""
-        return "" if self._is_stopped else self._log.text(wait=0 if self.alive else 5)[-chars:]
-
-    def stop(self) -> None:
-        """Ends it and everything that it started, and releases its output."""
-        self._supervised.stop()
-        self._is_stopped = True
-
-
-class _Supervised:
-    """A supervisor process with its two pipes; `begin` starts the program."""
+    """A program under a supervisor process, to which two pipes lead; `begin` starts it."""
 
     def __init__(
         self,
@@ -208,7 +181,7 @@ class _Supervised:
     ) -> None:
         self._sandbox = sandbox  # keeps the sandbox's folder and network alive
         self.started = time.time()
-        self.scratch = new_folder(within=sandbox.folder)
+        self.scratch = new_folder(within=sandbox.folder)  # its private folder, removed when it ends
         environment = allowed_environment(os.environ, self.scratch, env)
         command = Command(tuple(argv), environment, (cwd or self.scratch).absolute(), self.scratch, limits)
         network = sandbox.network if access.network == "own" else None
@@ -228,6 +201,17 @@ class _Supervised:
         report_read, report = os.pipe()
         self._control, self._report = os.fdopen(control_write, "wb", buffering=0), os.fdopen(report_read, "rb")
         self.popen = self._popen(control, report, namespaces, is_server)
+        self._log = _Kept(self.popen.stdout, _LOG_CHARS) if is_server and self.popen.stdout else None
+
+    @property
+    def alive(self) -> bool:
+        return self.popen.poll() is None
+
+    def output(self, chars: int = 20_000) -> str:
+        """The last `chars` characters of a server's output, both streams together; empty once it is stopped."""
+        if self._log is None or self._control.closed:
+            return ""
+        return self._log.text(wait=0 if self.alive else 5)[-chars:]
 
     def begin(self) -> None:
         """Lets the supervisor start the program."""
@@ -278,6 +262,7 @@ class _Supervised:
         self._control.close()
 
     def stop(self) -> None:
+        """Ends it and everything that it started."""
         self.interrupt()
         self._end(_GRACE)
         self._report.close()

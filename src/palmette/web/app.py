@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import dropwhile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -48,17 +49,15 @@ def pull_request_view(folder: Folder) -> dict[str, Any]:
     places = [*_FILE.finditer(patch)]
     ends = [*(one.start() for one in places[1:]), len(patch)]
     parts = zip(places, ends, strict=True)
-    files = [{"path": one["path"], "lines": _hunks(patch[one.end() : end])} for one, end in parts]
+    changes = {one["path"]: patch[one.end() : end].splitlines() for one, end in parts}
+    files = [
+        {"path": path, "lines": [*dropwhile(lambda line: not line.startswith("@@"), lines)]}
+        for path, lines in changes.items()
+    ]
     subject = re.search(r"^Subject: (?:\[PATCH[^\]]*\] )?(.+)$", patch, re.M)
     names = ("branch", "base", "url", "repository", "pushed_to")
     title = subject[1] if subject else made["branch"].rpartition("/")[2]
     return {**{name: made[name] for name in names}, "title": title, "html": body, "files": files}
-
-
-def _hunks(text: str) -> list[str]:
-    lines = text.splitlines()
-    first = next((place for place, line in enumerate(lines) if line.startswith("@@")), len(lines))
-    return lines[first:]
 
 
 def model_form(folder: Folder) -> dict[str, Any]:
@@ -89,15 +88,6 @@ def model_form(folder: Folder) -> dict[str, Any]:
         "importances": [one.model_dump() for one in assessment.importances[:12]],
         "row": example_row(package),
     }
-
-
-def report_page(folder: Path) -> str:
-    from palmette.automl.endpoint.delivered import delivered
-
-    path = delivered(str(folder)) / "report.html"
-    if not path.is_file():
-        raise RunError("The run has no report.", "Resume it to make one.", code="unknown-artefact")
-    return path.read_text(encoding="utf-8")
 
 
 STATIC = Path(__file__).parent / "static"
@@ -302,5 +292,10 @@ def _made(app: FastAPI, endpoints: Endpoints) -> None:
     @app.get("/api/runs/{id}/report")
     def report(folder: Folder) -> HTMLResponse:
         """The report in an origin of its own, without scripts: it holds names of columns that nobody here chose."""
+        from palmette.automl.endpoint.delivered import delivered
+
+        path = delivered(str(folder)) / "report.html"
+        if not path.is_file():
+            raise RunError("The run has no report.", "Resume it to make one.", code="unknown-artefact")
         policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
-        return HTMLResponse(report_page(folder), headers={"Content-Security-Policy": policy})
+        return HTMLResponse(path.read_text(encoding="utf-8"), headers={"Content-Security-Policy": policy})

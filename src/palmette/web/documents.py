@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from palmette.documents import parse_document, read_document, write_text
+from palmette.documents import parse_document, parse_located, read_document, read_located, write_text
 from palmette.engine import ArtefactStore, Topology, new_run_folder, run_state, runs_folder
 from palmette.engine.artefacts import VALUE
 from palmette.engine.executor import typed
@@ -17,7 +17,6 @@ from palmette.engine.lint import load_actor
 from palmette.errors import InputError, Mistake, RunError, UserError
 from palmette.features.spec.run import FORMATS
 from palmette.roots import Roots
-from palmette.sandbox.temporary import temporary_folder
 from palmette.web.work import Job
 
 MOST_UPLOAD = 2_000_000_000  # bytes of an uploaded file
@@ -66,14 +65,13 @@ def _require_type(folder: Path, name: str, value: JsonValue, file: Path) -> None
 
 def problems_of(kind: str, text: str, registry: Path | None) -> list[Mistake]:
     """The mistakes of a document while it is written: of form, and of a specification against its registry too."""
-    from palmette.features.spec.resolve import load_view
+    from palmette.features.spec import FeatureSpec, Registry
+    from palmette.features.spec.resolve import resolve_located
 
     try:
         parse_document(text, FORMATS[kind], f"{kind}.yaml")
         if kind == "fsc" and registry is not None:
-            with temporary_folder() as place:
-                write_text(place / "fsc.yaml", text)
-                load_view(place / "fsc.yaml", registry)
+            resolve_located(parse_located(text, FeatureSpec, "fsc.yaml"), read_located(registry, Registry))
     except InputError as error:
         return list(error.problems)
     return []

@@ -4,6 +4,7 @@ import contextlib
 import keyword
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from palmette.documents import Located, ProblemCollector, read_document, read_located
 from palmette.errors import InputError, Mistake
@@ -40,18 +41,15 @@ def resolve(spec: FeatureSpec, registry: Registry, *, answers: Answers | None = 
 
 def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
     """As `resolve`, for two files; messages include file and line."""
-    problems: list[Mistake] = []
-    registry, spec = None, None
-    try:
-        registry = read_located(dfr, Registry)
-    except InputError as error:
-        problems += error.problems
-    try:
-        spec = read_located(fsc, FeatureSpec)
-    except InputError as error:
-        problems += error.problems
-    if problems or registry is None or spec is None:
+    documents, problems = list[Located[Any]](), list[Mistake]()
+    for path, model in ((dfr, Registry), (fsc, FeatureSpec)):
+        try:
+            documents.append(read_located(path, model))
+        except InputError as error:
+            problems += error.problems
+    if problems:
         raise InputError(problems)
+    registry, spec = documents
     return resolve_located(spec, registry, answers=answers)
 
 
