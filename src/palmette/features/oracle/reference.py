@@ -174,18 +174,14 @@ class Reference:
             if name in self.skipped:
                 continue
             try:
-                row[name] = self.value(self.view.feature(name), row, base[AS_OF])
+                if used := next((one for one in self.inputs(name) if one in self.skipped), ""):
+                    raise NotCovered(f"derived from {used}")
+                row[name] = self._compiled(name)(row, base[AS_OF])
             except NotCovered as reason:
                 self.skipped[name] = str(reason)
             except WouldFail as reason:
                 raise WouldFail(f"{name}: {reason}") from reason
         return row
-
-    def value(self, feature: ViewFeature, row: Row, cutoff: datetime | None) -> Any:
-        for used in self.inputs(feature.name):
-            if used in self.skipped:
-                raise NotCovered(f"derived from {used}")
-        return self._compiled(feature.name)(row, cutoff)
 
     def _inputs(self, name: str) -> tuple[str, ...]:
         """The features that a derivation refers to."""

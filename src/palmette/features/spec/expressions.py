@@ -229,25 +229,15 @@ def never_null(node: exp.Expression, certain: Collection[str]) -> bool:
             return True
         case exp.Filter():
             return never_null(node.this, certain)
-        case exp.Case():
-            default = node.args.get("default")
-            results = [branch.args["true"] for branch in node.args["ifs"]]
-            return default is not None and all(never_null(item, certain) for item in [*results, default])
-        case exp.If():
-            results = [node.args["true"], node.args.get("false")]
+        case exp.Case() | exp.If():
+            results = [branch.args["true"] for branch in node.args.get("ifs", [node])]
+            results.append(node.args.get("default") or node.args.get("false"))
             return all(item is not None and never_null(item, certain) for item in results)
         case exp.Anonymous():
-            return _is_certain_call(node, certain)
+            name, certainties = function_name(node), [never_null(argument, certain) for argument in node.expressions]
+            needs_all = name in functions.names("null_if_any") and bool(certainties) and all(certainties)
+            needs_one = name in functions.names("null_if_all") and any(certainties)
+            return needs_all or needs_one or name in functions.names("never_null")
         case _ if isinstance(node, _NULL_IF_ANY):
             return all(never_null(child, certain) for child in node.iter_expressions())
     return False
-
-
-def _is_certain_call(node: exp.Anonymous, certain: Collection[str]) -> bool:
-    name = function_name(node)
-    certainties = [never_null(argument, certain) for argument in node.expressions]
-    return (
-        name in functions.names("never_null")
-        or (name in functions.names("null_if_any") and all(certainties) and bool(certainties))
-        or (name in functions.names("null_if_all") and any(certainties))
-    )

@@ -6,16 +6,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
-from palmette.features.spec.expressions import never_null
+from palmette.features.spec import type_rules as c
+from palmette.features.spec.expressions import check, never_null
 from palmette.features.spec.fsc import Aggregate, Categories, Expression, Feature, Lookup
 from palmette.features.spec.fsc_steps import pairs
 from palmette.features.spec.literals import lint_value, quoted, sql_literal, to_python
 from palmette.features.spec.scope import NOTHING, ColumnSet, Origins, ResolutionScope
-from palmette.features.spec.sources import RowSelection, Sources
+from palmette.features.spec.sources import ResolvedSource, Sources
 from palmette.features.spec.sql import ExpressionError, parse
-from palmette.features.spec.steps import ResolvedSource
-from palmette.features.spec.type_rules import NEVER_NULL, comparable, dtype_fault, has_type, lint_aggregate, result_type
-from palmette.features.spec.values import SparkType
+from palmette.features.spec.values import SparkType, Window
 from palmette.features.spec.view import AS_OF, Computation, ViewFeature
 
 FORMS = ("aggregate", "expression", "lookup", "derive", "words")
@@ -40,7 +39,6 @@ class FeatureResolver:
     def __init__(self, scope: ResolutionScope, sources: Sources) -> None:
         self.scope, self.report = scope, scope.report
         self.sources = sources
-        self.select = RowSelection(scope)
 
     def resolve(self, feature: Feature, field: str) -> list[ResolvedFeature]:
         """Resolves one entry of the FSC, which may expand to several features; returns none if an error prevents it."""
@@ -50,7 +48,7 @@ class FeatureResolver:
 
     def _aggregate(self, feature: Feature, aggregate: Aggregate, path: str, field: str) -> list[ResolvedFeature]:
         before = len(self.scope.findings)
-        lint_aggregate(aggregate, path, self.report)
+        c.lint_aggregate(aggregate, path, self.report)
         source = self.sources.get(aggregate.source, f"{path}.source")
         if source is None:
             return []
@@ -66,13 +64,13 @@ class FeatureResolver:
         self, feature: Feature, aggregate: Aggregate, source: ResolvedSource, path: str, field: str
     ) -> list[ResolvedFeature]:
         columns = source.columns
-        used: Origins = self.select.rows(aggregate, source, path)
+        used: Origins = self._rows(aggregate, source, path)
         kind: SparkType | None = None
         if aggregate.of is not None:
             checked = self.scope.expression(aggregate.of, columns, f"{path}.of")
             kind = checked.type
             used |= checked.origins
-            if kind is not None and not has_type(aggregate, kind, path, self.report):
+            if kind is not None and not c.has_type(aggregate, kind, path, self.report):
                 kind = None
         if aggregate.weight is not None:
             used |= self.scope.expression(aggregate.weight, columns, f"{path}.weight", wanted="numeric").origins
@@ -80,7 +78,7 @@ class FeatureResolver:
             at = f"{path}.rank_by"
             checked = self.scope.expression(aggregate.rank_by, columns, at, kind="aggregate", wanted="numeric")
             used |= checked.origins
-        order = self.select.order(aggregate, source, path)
+        order = self._order(aggregate, source, path)
         used |= columns.origins_of(entry.split()[0] for entry in order or () if entry.strip())
         if aggregate.function == "days_since_last" or aggregate.half_life is not None:
             table = source.table
@@ -88,9 +86,9 @@ class FeatureResolver:
                 facts = {"table": table.name, "table_kind": table.kind}
                 self.report("not-events", f"{path}.function", aggregate.function, **facts)
             used |= columns.origins_of([table.event_time or ""])
-        given = result_type(aggregate, kind) if kind is not None or aggregate.of is None else None
-        filled = aggregate.model_copy(update={"by": self.select.by(aggregate, source, path), "order": order})
-        can_be_null = aggregate.function not in NEVER_NULL
+        given = c.result_type(aggregate, kind) if kind is not None or aggregate.of is None else None
+        filled = aggregate.model_copy(update={"by": self._by(aggregate, source, path), "order": order})
+        can_be_null = aggregate.function not in c.NEVER_NULL
         return self._resolved(feature, field, filled, given, used, source.tables, can_be_null)
 
     def _expression(self, feature: Feature, expression: Expression, path: str, field: str) -> list[ResolvedFeature]:
@@ -98,10 +96,87 @@ class FeatureResolver:
         if source is None:
             return []
         checked = self.scope.expression(expression.sql, source.columns, f"{path}.sql", kind="aggregate")
-        used = self.select.rows(expression, source, path) | checked.origins
-        filled = expression.model_copy(update={"by": self.select.by(expression, source, path)})
+        used = self._rows(expression, source, path) | checked.origins
+        filled = expression.model_copy(update={"by": self._by(expression, source, path)})
         certain = checked.tree is not None and never_null(checked.tree, ())
         return self._resolved(feature, field, filled, checked.type, used, source.tables, not certain)
+
+    def _rows(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> Origins:
+        """Checks `where` and the window; returns the columns that determine which rows count."""
+        table = source.view.table
+        used = source.rows | self.scope.condition(computation.where, source.columns, f"{path}.where")
+        used |= source.columns.origins_of(table.times)
+        window = computation.window
+        if window == Window.ALL:
+            return used
+        if not source.view.is_event:
+            self.report("window-without-events", f"{path}.window", window, table=table.name, table_kind=table.kind)
+            return used
+        length, kept = window.timedelta, table.retention
+        if kept is not None and length > kept.timedelta:
+            self.report("window-beyond-retention", f"{path}.window", window, table=table.name, kept=kept)
+        time = source.columns.types.get(table.event_time or "")
+        if window.seconds and time is not None and time.name == "date":
+            self.report("window-finer-than-time", f"{path}.window", window, event_time=table.event_time)
+        return used
+
+    def _by(self, computation: Aggregate | Expression, source: ResolvedSource, path: str) -> tuple[str, ...]:
+        grain, columns = self.scope.grain, source.columns
+        if computation.by is None:
+            present = [key for key in grain if key in columns]
+            if len(present) < len(grain):
+                missing = [key for key in grain if key not in present]
+                listed, remedy = ", ".join(present), "Rename or join the key in a step of the source."
+                if present:
+                    remedy = f"Write `by: [{listed}]` to give each row the value of its {listed}."
+                self.report("grain-key-missing", f"{path}.source", source.view.name, missing=missing, remedy=remedy)
+            by = tuple(present)
+        else:
+            by = computation.by
+            if not by:
+                self.report("empty-value/by", f"{path}.by")
+        for index, key in enumerate(by):
+            if key not in grain:
+                self.report("by-outside-grain", f"{path}.by[{index}]", key, grain)
+                continue
+            kind = self.scope.column(key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source")
+            if kind is not None and not c.comparable(kind, grain[key]):
+                facts = {"kind": kind, "source": source.view.name, "wanted": grain[key]}
+                self.report("key-type-differs", f"{path}.source", key, **facts)
+        return by
+
+    def _order(self, aggregate: Aggregate, source: ResolvedSource, path: str) -> tuple[str, ...] | None:
+        """The author's order, which must be free of ties, or else the source's own."""
+        if aggregate.function not in c.ORDERED:
+            return aggregate.order
+        entries = aggregate.order or ()
+        for index, entry in enumerate(entries):
+            words = entry.split()
+            if not words or len(words) > 2 or words[1:] not in ([], ["asc"], ["desc"]):
+                self.report("bad-order", f"{path}.order[{index}]", entry)
+            else:
+                kind = self.scope.column(words[0], source.columns, f"{path}.order[{index}]")
+                if kind is not None and kind.name == "map":
+                    self.report("illegal-type/order", f"{path}.order[{index}]", entry, column=words[0], kind=kind)
+        named = {entry.split()[0] for entry in entries if entry.strip()}
+        why = ""
+        if not entries and not source.view.is_event:
+            why = "rows of a table without events have no order"
+        elif source.order is None and not self._names_the_value(aggregate, source, named):
+            why = f"the keys of {source.view.table.name!r} do not make its rows unique here"
+        if why:
+            at, value = ("order", list(entries)) if entries else ("function", aggregate.function)
+            self.report("no-unique-order", f"{path}.{at}", value, function=aggregate.function, why=why)
+        elif entries and not self._names_the_value(aggregate, source, named):
+            table = source.view.table
+            time = {table.event_time, table.valid_from} - {*table.keys}
+            if missing := [name for name in source.order or () if name not in named and name not in time]:
+                self.report("no-unique-order/tie", f"{path}.order", list(entries), missing=missing)
+        return tuple(entry.removesuffix(" asc") for entry in entries) if entries else source.order
+
+    def _names_the_value(self, aggregate: Aggregate, source: ResolvedSource, order: set[str]) -> bool:
+        """Whether rows that tie in the order have equal values because `of` uses only columns of the order."""
+        return aggregate.of is not None and order >= set(check(aggregate.of, source.columns.types).columns)
 
     def _lookup(self, feature: Feature, lookup: Lookup, path: str, field: str) -> list[ResolvedFeature]:
         table = self.scope.table(lookup.table, f"{path}.table")
@@ -130,7 +205,7 @@ class FeatureResolver:
                 self.report("lookup-outside-grain", f"{path}.{at}", here, grain, table=lookup.table)
                 continue
             kind = self.scope.column(column, there, f"{path}.on")
-            if kind is not None and not comparable(kind, grain[here]):
+            if kind is not None and not c.comparable(kind, grain[here]):
                 facts = {"wanted": grain[here], "table": lookup.table, "column": column, "kind": kind}
                 self.report("key-type-differs/lookup", f"{path}.on", here, **facts)
 
@@ -171,7 +246,7 @@ class FeatureResolver:
     ) -> list[ResolvedFeature]:
         """The feature with its computation of type `given`; reports a type or nullability that does not fit."""
         dtype, may_round = feature.dtype.parsed, getattr(work, "function", "") == "days_since_last"
-        if given is not None and (reason := dtype_fault(dtype, given, may_round=may_round)) is not None:
+        if given is not None and (reason := c.dtype_fault(dtype, given, may_round=may_round)) is not None:
             self.report("dtype-mismatch", f"{field}.dtype", dtype, feature=feature.name, reason=reason)
         self.nullability(feature, field, can_be_null)
         return [ResolvedFeature(self._view(feature, work, field), field, used, (), tables, can_be_null)]
@@ -240,7 +315,7 @@ class Derivations:
         columns = dataclasses.replace(self.columns, broken=self.columns.broken | later)
         checked = self.scope.expression(text, columns, f"{feature.field}.derive")
         known = checked.type if not checked.faults else None
-        if known is not None and (reason := dtype_fault(feature.view.dtype, known)):
+        if known is not None and (reason := c.dtype_fault(feature.view.dtype, known)):
             facts = {"feature": feature.view.name, "reason": reason}
             self.scope.report("dtype-mismatch/derive", f"{feature.field}.dtype", feature.view.dtype, **facts)
         can_be_null = checked.tree is None or not never_null(checked.tree, self.certain)

@@ -68,10 +68,10 @@ def _number(value: object, *_: object) -> float:
 
 def _decimal(value: object, kind: SparkType, _: str) -> Decimal:
     try:
-        number = Decimal(str(value)) if not isinstance(value, bool) else None
+        number = Decimal(str(value))
     except InvalidOperation:
-        number = None
-    if number is None or not number.is_finite():
+        number = Decimal("NaN")
+    if not number.is_finite():
         raise ValueError(f"{value!r} is not a decimal number")
     exponent = -int(number.normalize().as_tuple().exponent)
     if exponent > kind.scale or number.adjusted() + 1 > kind.precision - kind.scale:

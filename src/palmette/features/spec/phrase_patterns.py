@@ -7,7 +7,7 @@ from typing import Any
 
 from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Feature, Lookup, SourceSpec
 from palmette.features.spec.literals import quoted
-from palmette.features.spec.steps import ResolvedSource
+from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.values import Window
 from palmette.features.spec.words_names import AskError, ColumnOf, WordsContext, column_of, matches, tokens
 from palmette.features.spec.words_rows import condition, happened, rows_of

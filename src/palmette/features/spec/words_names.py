@@ -8,8 +8,7 @@ from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.expressions import listing
 from palmette.features.spec.fsc import Entity
 from palmette.features.spec.scope import ResolutionScope
-from palmette.features.spec.sources import Sources
-from palmette.features.spec.steps import ResolvedSource
+from palmette.features.spec.sources import ResolvedSource, Sources
 from palmette.features.spec.values import SparkType
 
 _ARTICLES = ("the", "a", "an", "this", "that", "each", "every", "all", "any", "their", "his", "her", "its", "own")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from palmette.features.spec.literals import quoted, sql_literal
-from palmette.features.spec.steps import ResolvedSource
+from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.words_names import AskError, WordsContext, column_of, flags_of, tokens, values_of
 
 _BE = "(?:is |are |was |were )?"
