@@ -8,14 +8,14 @@ import pytest
 import yaml
 
 from palmette.documents import Located, ProblemCollector, parse_document, read_document
-from palmette.errors import InputError
+from palmette.errors import InputError, Mistake
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.grain import resolve_grain
 from palmette.features.spec.resolve import resolve
 from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources
-from palmette.features.spec.words import WordsContext, WordsQuestion, WordsReading, read_words
+from palmette.features.spec.words import WordsContext, WordsReading, read_words
 from palmette.features.spec.words_names import singular, tokens
 
 CASES = Path(__file__).with_name("cases")
@@ -57,7 +57,7 @@ def plain(reading: WordsReading) -> dict[str, Any]:
 def test_what_a_question_says_to_write_is_understood(context: WordsContext) -> None:
     words = "number of orders between 30 and 60 days ago"
     asked = read_words(Feature(name="wanted", dtype="bigint", words=words), context)
-    assert isinstance(asked, WordsQuestion)
+    assert isinstance(asked, Mistake)
     step, rows, _ = re.findall(r"`(.+?)`", asked.remedy)
     source = f"{{name: orders, steps: [{{{step.replace(' at)', ' ordered_at)')}}}]}}"
     mended = context_of(SPEC.replace("{name: orders}", source))
@@ -74,10 +74,11 @@ def test_words(case: dict[str, Any], context: WordsContext) -> None:
         assert isinstance(reading, WordsReading), reading
         assert plain(reading) == case["reads"]
         return
-    assert isinstance(reading, WordsQuestion), plain(reading)
-    assert case["asks"] in reading.text
+    assert isinstance(reading, Mistake), plain(reading)
+    assert case["asks"] in reading.message
     assert reading.code in ("ambiguous-words", "unknown-words")
-    assert list(reading.readings) == case.get("readings", list(reading.readings))
+    if readings := case.get("readings"):
+        assert reading.remedy.startswith(f"Write it as {' or as '.join(map(repr, readings))}, or write")
 
 
 @pytest.mark.parametrize("case", [case for case in WORDS if "readings" in case], ids=lambda case: case["words"])
@@ -190,7 +191,7 @@ average sales value per basket:
 """
 
 
-def read_sales(words: str) -> WordsReading | WordsQuestion:
+def read_sales(words: str) -> WordsReading | Mistake:
     feature = Feature(name="wanted", dtype="double", words=words)
     return read_words(feature, context_of(HOUSEHOLDS, parse_document(SALES, Registry, "dfr")))
 
@@ -220,4 +221,4 @@ def test_things_are_counted_by_the_column_that_is_named_for_them(words: str, rea
 )
 def test_nouns_of_descriptions_are_asked(words: str) -> None:
     found = read_sales(words)
-    assert isinstance(found, WordsQuestion), plain(found)
+    assert isinstance(found, Mistake), plain(found)

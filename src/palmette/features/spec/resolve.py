@@ -3,6 +3,7 @@
 import contextlib
 import keyword
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from palmette.features.spec.run import Run
 from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources
 from palmette.features.spec.view import Schema, View
-from palmette.features.spec.words import WordsContext, WordsQuestion, WordsReading, read_words
+from palmette.features.spec.words import WordsContext, WordsReading, read_words
 
 Answers = Mapping[str, str | WordsReading]
 """Answers for features in words, by name: the words to read instead, or their interpretation."""
@@ -156,9 +157,8 @@ class _Resolution:
         if isinstance(reading, str):
             words = feature.model_copy(update={"words": reading})
             reading = read_words(words, WordsContext(self.scope, self.sources))
-        if isinstance(reading, WordsQuestion):
-            question = Mistake(reading.code, reading.text, reading.remedy, value=feature.words)
-            self.scope.findings.add([question], f"{field}.words")
+        if isinstance(reading, Mistake):
+            self.scope.findings.add([replace(reading, value=feature.words)], f"{field}.words")
             return []
         for source in reading.sources:
             self.sources.add(source, f"{field}.words")

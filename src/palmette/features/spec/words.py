@@ -9,14 +9,15 @@ import re
 from dataclasses import replace
 from typing import Literal
 
+from palmette.errors import Mistake
 from palmette.features.spec.fsc import Feature, SourceSpec
 from palmette.features.spec.fsc_steps import Member, Step
 from palmette.features.spec.phrase_patterns import PHRASE_PATTERNS, N, PhraseParts, WordsReading, number
 from palmette.features.spec.phrases import read_statement
 from palmette.features.spec.values import Window
-from palmette.features.spec.words_names import AskError, WordsContext, WordsQuestion, column_of
+from palmette.features.spec.words_names import AskError, WordsContext, column_of
 
-__all__ = ["WordsContext", "WordsQuestion", "WordsReading", "read_words"]
+__all__ = ["WordsContext", "WordsReading", "read_words"]
 
 _UNIT = r"(?:second|minute|hour|day|week|month|quarter|year)"
 _CUTOFF = r"(?:(?:the\s+)?cut-?off|as[ _-]of)\b"
@@ -67,11 +68,11 @@ _MEMBER = re.compile(
 """Whether another source has a row with the same value, at the event or at the cut-off."""
 
 
-def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQuestion:
+def read_words(feature: Feature, context: WordsContext) -> WordsReading | Mistake:
     """The computation that a feature's words state, or a question to ask first."""
     words = (feature.words or "").strip().rstrip(".")
     if found := _NO_WINDOW.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", words)):
-        return WordsQuestion(
+        return Mistake(
             "unknown-words",
             f"In {words!r}, {found[0]!r} is not a window: a window has a length, and ends at the cut-off.",
             'Make the time a column of a source, e.g. `compute: {age_days: "datediff(as_of, at)"}`, and ask for rows '
@@ -96,7 +97,7 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | WordsQ
                 return _with_member(reading, member, context) if member else reading
     except AskError as ask:
         return ask.question(words)
-    return WordsQuestion(
+    return Mistake(
         "unknown-words",
         f"The words {words!r} are not understood. What should be computed?",
         "Write it like 'number of redemptions of the offer by the user in the last 30 days' (docs/reference/words.md), "

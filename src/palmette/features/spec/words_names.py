@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from palmette.errors import Mistake
 from palmette.features.spec.dfr import RegisteredColumn, Table
 from palmette.features.spec.expressions import listing
 from palmette.features.spec.fsc import Entity
@@ -13,17 +14,6 @@ from palmette.features.spec.values import SparkType
 
 _ARTICLES = ("the", "a", "an", "this", "that", "each", "every", "all", "any", "their", "his", "her", "its", "own")
 _AFFIXES = frozenset(["id", "name", "at", "on", "time", "date", "type", "code", "ts", "key", "value"])
-
-
-@dataclass(frozen=True)
-class WordsQuestion:
-    """A question to ask before the words can be understood."""
-
-    code: str  # `ambiguous-words` or `unknown-words`
-    text: str  # one precise question
-    remedy: str
-    readings: tuple[str, ...] = ()
-    """Alternative wordings that would be understood; each is a possible answer."""
 
 
 class AskError(Exception):
@@ -38,18 +28,18 @@ class AskError(Exception):
         self.known = tuple(known)
         """The available names, if the phrase matches none of them."""
 
-    def question(self, words: str) -> WordsQuestion:
+    def question(self, words: str) -> Mistake:
         """The question to ask about these words."""
         advice = "or write the computation as `aggregate`, `lookup` or `derive`."
         if self.candidates:
             head, *tail = re.split(rf"(?<!\w){re.escape(self.phrase)}(?!\w)", words, maxsplit=1)
-            readings = tuple(f"{head}{one}{tail[0]}" if tail and one != self.phrase else one for one in self.candidates)
+            readings = [f"{head}{one}{tail[0]}" if tail and one != self.phrase else one for one in self.candidates]
             question = f"In {words!r}, does {self.phrase!r} mean {' or '.join(self.candidates)}?"
             remedy = f"Write it as {' or as '.join(map(repr, readings))}, {advice}"
-            return WordsQuestion("ambiguous-words", question, remedy, readings)
+            return Mistake("ambiguous-words", question, remedy)
         known = f" ({listing(self.known, self.phrase)})" if self.known else ""
         question = f"In {words!r}, which {self.wanted}{known} does {self.phrase!r} mean?"
-        return WordsQuestion("unknown-words", question, f"Use its name, {advice}")
+        return Mistake("unknown-words", question, f"Use its name, {advice}")
 
 
 def tokens(phrase: str) -> tuple[str, ...]:
