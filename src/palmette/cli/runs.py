@@ -53,22 +53,17 @@ def _given(pair: str) -> tuple[str, Any]:
     name, equals, value = pair.partition("=")
     if not equals:
         raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--given")
-    if not value.startswith("@"):
-        try:
-            return name, json.loads(value)
-        except ValueError:
-            return name, value
-    path = Path(value[1:])
-    text = read_text(path)
-    if path.suffix != ".json":
+    path = Path(value[1:]) if value.startswith("@") else None
+    text = read_text(path) if path else value
+    if path and path.suffix != ".json":
         return name, text
     try:
         return name, json.loads(text)
     except ValueError as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        raise InputError(
-            [Mistake("bad-json", f"The file is not JSON: {error}.", "Mend it.", file=str(path), line=line)]
-        ) from error
+        if path is None:
+            return name, value
+        what, line = f"The file is not JSON: {error}.", getattr(error, "lineno", None)
+        raise InputError([Mistake("bad-json", what, "Mend it.", file=str(path), line=line)]) from error
 
 
 @click.command()

@@ -113,11 +113,7 @@ class Verdict(Model):
     measurements: tuple[Measurement, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        violations: tuple[Violation, ...] | list[Violation],
-        measurements: tuple[Measurement, ...] | list[Measurement] = (),
-    ) -> Verdict:
+    def of(cls, violations: Sequence[Violation], measurements: Sequence[Measurement] = ()) -> Verdict:
         """A verdict that is ok if there is no violation."""
         return cls(ok=not violations, violations=tuple(violations), measurements=tuple(measurements))
 

@@ -98,10 +98,8 @@ class Invoker:
         if len(items) != len(outputs):
             message = f"{len(outputs)} outputs for {len(items)} inputs."
             return Verdict.of([Violation(code="wrong-length", message=message)])
-        pairs = [
-            (self._input(name, inputs, item), self.output(name, made))
-            for item, made in zip(items, outputs, strict=True)
-        ]
+        given, made = [self._input(name, inputs, item) for item in items], [self.output(name, one) for one in outputs]
+        pairs = zip(given, made, strict=True)
         return _together([self._measured(name, *pair, self._context(name)) for pair in pairs])
 
     def stands(self, name: str) -> bool:

@@ -108,12 +108,8 @@ class RunSession:
         if not name:
             message = "The run was put together in code, not by a registered environment."
             raise RunError(message, "Give its setup: resume_run(folder, setup=...).", code="no-environment")
-        services = {
-            "arguments": self._opened.arguments,
-            "folder": self.folder,
-            "payer": self._payer,
-            "asker": self._asker,
-        }
+        arguments, folder = self._opened.arguments, self.folder
+        services = {"arguments": arguments, "folder": folder, "payer": self._payer, "asker": self._asker}
         setup = create("environment", name, services)
         if not isinstance(setup, Setup):
             message = f"The environment {name!r} gave a {type(setup).__name__}, not a Setup."

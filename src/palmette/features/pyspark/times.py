@@ -149,30 +149,20 @@ def _bounds(scope: ScriptScope, table: Table, partition: Partition, window: Wind
     column = f"F.col({quoted(partition.column)})"
     slack = 0 if is_utc(scope.view.zone) else 1
     days = 0 if window is None else window.days + math.ceil(window.seconds / 86400) + slack
-    if scope.per_row:
-        return _per_row(scope, column, text, days if window else None, int(floating))
-    statements = ["last_day = as_of.astimezone(timezone.utc).date()" + (" + timedelta(days=1)" if floating else "")]
-    suffix = ".isoformat()" if text else ""
+    if scope.per_row:  # by the earliest and the latest cut-off, as scalar subqueries; Spark still reads only those days
+        moment = quoted("as_of") if is_utc(scope.view.zone) else 'F.to_utc_timestamp("as_of", ZONE)'
+        latest, cast = f"F.max(F.to_date({moment}))", '.cast("string")' if text else ""
+        latest = f"F.date_add({latest}, 1)" if floating else latest
+        last = f"spine.select({latest}{cast}).scalar()"
+        first = f"spine.select(F.date_sub(F.min(F.to_date({moment})), {days + floating}){cast}).scalar()"
+        suffix = ""
+    else:
+        last = "as_of.astimezone(timezone.utc).date()" + " + timedelta(days=1)" * floating
+        first, suffix = f"last_day - timedelta(days={days + 2 * floating})", ".isoformat()" * text
     if window is None:
-        return Pruning(statements, f"{column} <= last_day{suffix}")
-    statements.append(f"first_day = last_day - timedelta(days={days + 2 * int(floating)})")
+        return Pruning([f"last_day = {last}"], f"{column} <= last_day{suffix}")
+    statements = [f"last_day = {last}", f"first_day = {first}"]
     return Pruning(statements, f"{column}.between(first_day{suffix}, last_day{suffix})")
-
-
-def _per_row(scope: ScriptScope, column: str, text: bool, days: int | None, slack: int) -> Pruning:
-    """Bounds by the earliest and the latest cut-off, as scalar subqueries; Spark still reads only those days."""
-    moment = quoted("as_of") if is_utc(scope.view.zone) else 'F.to_utc_timestamp("as_of", ZONE)'
-    cast = '.cast("string")' if text else ""
-    latest = f"F.max(F.to_date({moment}))"
-    latest = f"F.date_add({latest}, {slack})" if slack else latest
-    statements = [f"last_day = spine.select({latest}{cast}).scalar()"]
-    if days is None:
-        return Pruning(statements, f"{column} <= last_day")
-    earliest = f"F.date_sub(F.min(F.to_date({moment})), {days + slack})"
-    return Pruning(
-        [*statements, f"first_day = spine.select({earliest}{cast}).scalar()"],
-        f"({column} >= first_day) & ({column} <= last_day)",
-    )
 
 
 _ZONED = re.compile(
