@@ -10,8 +10,7 @@ import yaml
 from palmette.errors import Mistake, PalmetteError, nearest
 
 E = TypeVar("E", bound=PalmetteError)
-Reporter = Callable[..., None]
-"""Reports a problem, like `palmette.documents.ProblemCollector.report`."""
+Reporter = Callable[..., None]  # reports a problem, like `palmette.documents.ProblemCollector.report`
 
 
 @functools.cache

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from palmette.delivery.forges import Forge
 
 ATTEMPTS = 4
-CONFLICTS = (409, 422)
-"""Status codes of forges if the pull request already exists."""
+CONFLICTS = (409, 422)  # status codes of forges if the pull request already exists
 UNREADABLE = 200  # status of a successful response that does not come from a forge
 
 

@@ -47,8 +47,7 @@ QUIET = {
     "LC_ALL": "C",
 }
 GRACE = 5.0  # seconds that a command may take to end after SIGTERM
-MOST = 32 << 20
-"""Maximum number of characters read from a command's output, which remotes can make endless."""
+MOST = 32 << 20  # maximum number of characters read from a command's output, which remotes can make endless
 _KEPT = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|XDG_\w+"
     r"|SSH_AUTH_SOCK|SSH_AGENT_PID|GNUPGHOME|DBUS_SESSION_BUS_ADDRESS|KRB5\w+|GCM_\w+"

@@ -21,8 +21,7 @@ from palmette.sandbox.temporary import temporary_folder
 TRAILER = "Made-with: palmette"
 """Last line of every commit; identifies branches that may be updated."""
 
-NEUTRAL = {"NAME": "palmette", "EMAIL": "palmette@localhost"}
-"""Author if git has none configured."""
+NEUTRAL = {"NAME": "palmette", "EMAIL": "palmette@localhost"}  # author if git has none configured
 
 
 class Branch(NamedTuple):

@@ -66,8 +66,7 @@ _MONTHS = (
     "December",
 )  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-Token = tuple[str, str]
-"""Kind (a pattern letter, or `'` for literal text) and text."""
+Token = tuple[str, str]  # kind (a pattern letter, or `'` for literal text) and text
 
 
 @lru_cache(maxsize=256)

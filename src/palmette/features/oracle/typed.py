@@ -186,13 +186,11 @@ def same(left: Any, right: Any) -> bool:
 
 
 Python = TypeVar("Python", bound=Callable[..., Any])
-Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]
-"""Compiles a node of a syntax tree."""
+Build = Callable[[exp.Expr, EvaluationScope], TypedExpression]  # compiles a node of a syntax tree
 BY_SYNTAX: dict[str, Callable[[list[exp.Expr], EvaluationScope, Build], TypedExpression]] = {}
 """Row-wise functions that are compiled from the syntax of their arguments, such as lambdas and field names."""
 Builder = Callable[[list[TypedExpression], EvaluationScope], TypedExpression]
-FUNCTIONS: dict[str, Builder] = {}
-"""Row-wise functions by lower-case name."""
+FUNCTIONS: dict[str, Builder] = {}  # row-wise functions by lower-case name
 
 
 def builder(*names: str) -> Callable[[Builder], Builder]:

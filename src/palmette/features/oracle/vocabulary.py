@@ -30,8 +30,7 @@ _SQL = {
     "percentile": "percentile{approximate}({of}, {p})",
 }
 """Functions that are SQL aggregates."""
-_OF_NUMBERS = ("sum", "avg", "stddev")
-"""Those of them that SQL would apply to text and times, too."""
+_OF_NUMBERS = ("sum", "avg", "stddev")  # those of them that SQL would apply to text and times, too
 
 
 @dataclass(frozen=True)

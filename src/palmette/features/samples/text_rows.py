@@ -16,8 +16,7 @@ from palmette.features.frame_json import decode
 from palmette.features.spec import SparkType, Table
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}
-"""Alternative spellings in CSV."""
+_SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}  # alternative spellings in CSV
 
 
 class UnreadableError(ValueError):

@@ -16,10 +16,8 @@ from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import Schema
 from palmette.problems import fault
 
-Kind = Literal["row", "aggregate"]
-"""Whether an expression is computed from one row or from many."""
-Wanted = Literal["boolean", "numeric", "any"]
-"""The required type."""
+Kind = Literal["row", "aggregate"]  # whether an expression is computed from one row or from many
+Wanted = Literal["boolean", "numeric", "any"]  # the required type
 _REFUSED = {
     "non_deterministic": "non-deterministic",
     "generators": "illegal-function/generator",
@@ -141,8 +139,7 @@ def listing(names: Iterable[str], wanted: str) -> str:
 _WRONG_IN_JAVA_TOO = ("unterminated", "unbalanced", "nothing to repeat", "missing )")
 """Parts of Python's error messages for patterns that Java rejects too; Java's syntax is otherwise larger."""
 
-Closed = Mapping[str, tuple[str | int | bool, ...]]
-"""Column name to its closed set of values."""
+Closed = Mapping[str, tuple[str | int | bool, ...]]  # column name to its closed set of values
 
 
 def likely_mistakes(tree: exp.Expression, closed: Closed) -> Iterator[Mistake]:

@@ -18,8 +18,7 @@ from palmette.features.spec.view import Schema
 from palmette.problems import Reporter
 
 TIME_FIELDS = ("event_time", "available_time", "valid_from", "valid_to")
-UNRELIABLE_KEYS = ("float", "double", "array", "map")
-"""Types whose values cannot reliably identify a row."""
+UNRELIABLE_KEYS = ("float", "double", "array", "map")  # types whose values cannot reliably identify a row
 _NEEDED = {"event": ("event_time",), "snapshot": ("event_time",), "scd2": ("valid_from", "valid_to"), "dimension": ()}
 """Required time columns by table kind; all kinds except dimensions may also have `available_time`."""
 

@@ -28,8 +28,7 @@ _WORDS_OF: dict[AggregateFunction, str] = {
     "mode": "most frequent, most common, most popular, favourite, favorite, usual",
 }
 _FUNCTIONS = {word: function for function, words in _WORDS_OF.items() for word in words.split(", ")}
-_MEASURES = frozenset(["avg", "sum", "max", "min", "percentile", "stddev"])
-"""Functions of numeric quantities."""
+_MEASURES = frozenset(["avg", "sum", "max", "min", "percentile", "stddev"])  # functions of numeric quantities
 _RANKING = "|".join(word for word, function in _FUNCTIONS.items() if function in ("sum", "avg", "max", "min"))
 _IDENTIFIERS = frozenset(["id", "key", "code"])
 """Last words of column names that identify something and are not quantities."""

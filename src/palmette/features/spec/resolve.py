@@ -153,10 +153,9 @@ class _Resolution:
             return []
         if feature.words is None:
             return self.resolver.resolve(feature, field)
-        reading = self.answers.get(feature.name, feature.words)
-        if isinstance(reading, str):
-            words = feature.model_copy(update={"words": reading})
-            reading = read_words(words, WordsContext(self.scope, self.sources))
+        answer = self.answers.get(feature.name, feature.words)
+        words = feature.model_copy(update={"words": answer})
+        reading = read_words(words, WordsContext(self.scope, self.sources)) if isinstance(answer, str) else answer
         if isinstance(reading, Mistake):
             self.scope.findings.add([replace(reading, value=feature.words)], f"{field}.words")
             return []

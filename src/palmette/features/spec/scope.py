@@ -12,8 +12,7 @@ from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.values import SparkType
 from palmette.problems import Reporter
 
-Origins = frozenset[str]
-"""Columns of registry tables, as `table.column`."""
+Origins = frozenset[str]  # columns of registry tables, as `table.column`
 
 NOTHING: Origins = frozenset()
 

@@ -9,8 +9,7 @@ from palmette.problems import Reporter
 BOOLEAN, INT, BIGINT, FLOAT, DOUBLE = map(SparkType, ("boolean", "int", "bigint", "float", "double"))
 STRING, BINARY, DATE, TIMESTAMP = map(SparkType, ("string", "binary", "date", "timestamp"))
 NTZ, NULL = map(SparkType, ("timestamp_ntz", "null"))
-INTERVAL = SparkType("interval")
-"""Type of day-time interval literals and of differences between times."""
+INTERVAL = SparkType("interval")  # type of day-time interval literals and of differences between times
 MONTHS = SparkType("months")
 """Type of year-month interval literals. Columns cannot have an interval type."""
 
@@ -128,14 +127,12 @@ def castable(source: SparkType, target: SparkType) -> bool:
     return all(kind.is_numeric or kind in (BOOLEAN, TIMESTAMP) for kind in (source, target))
 
 
-ORDERED = ("first", "last", "last_k", "collect")
-"""Functions whose result depends on the order of the rows."""
+ORDERED = ("first", "last", "last_k", "collect")  # functions whose result depends on the order of the rows
 
 NEVER_NULL = ("count", "count_distinct", "approx_count_distinct", "exists")
 """Functions that return a value, not null, for zero rows."""
 
-SPREADABLE = ("count", "share", "sum", "exists")
-"""Functions that accept `categories`."""
+SPREADABLE = ("count", "share", "sum", "exists")  # functions that accept `categories`
 
 
 class _Rule(NamedTuple):

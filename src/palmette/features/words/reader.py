@@ -109,8 +109,7 @@ class WordsAnswer(Answer):
 ROUNDS = 4  # maximum number of calls for a translation, including corrections and questions
 
 _OTHERWISE = "or write an `aggregate`, `expression`, `lookup` or `derive`."
-Asked = Mapping[str, tuple[Feature, Mistake]]
-"""Features to read by name, each with the problem of its words."""
+Asked = Mapping[str, tuple[Feature, Mistake]]  # features to read by name, each with the problem of its words
 Readings = dict[str, WordsReading]
 Validate = Callable[[Mapping[str, WordsReading]], Sequence[Mistake]]
 """Returns the problems of the specification with these readings."""

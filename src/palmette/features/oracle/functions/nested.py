@@ -135,8 +135,7 @@ class _Number(str):
     """A JSON number as written."""
 
 
-_REFUSED = object()
-"""Marks a JSON value that does not have the required type."""
+_REFUSED = object()  # marks a JSON value that does not have the required type
 
 
 def _parsed_json(text: str) -> Any:
