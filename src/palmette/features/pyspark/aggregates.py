@@ -48,25 +48,20 @@ class Rows:
 
 def aggregation(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     """The aggregate Column of a feature that shares its group, before the cast and the default."""
-    return _FUNCTIONS[aggregate.function](aggregate, rows)
+    return _FUNCTIONS.get(aggregate.function, _simple)(aggregate, rows)
 
 
-def _simple(name: str, *further: str) -> Callable[[Aggregate, Rows], CodeFragment]:
-    def write(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-        return call(f"F.{name}", rows.only(rows.sql(aggregate.of)).argument, *further)
-
-    return write
+def _simple(aggregate: Aggregate, rows: Rows) -> CodeFragment:
+    """By the function of the same name in PySpark."""
+    name = "percentile_approx" if aggregate.approximate else aggregate.function
+    further = {"mode": ["True"], "percentile": [repr(aggregate.p)]}.get(aggregate.function, [])
+    return call(f"F.{name}", rows.only(rows.sql(aggregate.of)).argument, *further)
 
 
 def _count(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     if aggregate.of is not None:
         return call("F.count", rows.only(rows.sql(aggregate.of)).argument)
     return call("F.count", quoted("*")) if rows.condition is None else call("F.count_if", rows.condition.argument)
-
-
-def _percentile(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-    name = "F.percentile_approx" if aggregate.approximate else "F.percentile"
-    return call(name, rows.only(rows.sql(aggregate.of)).argument, repr(aggregate.p))
 
 
 @dataclass(frozen=True)
@@ -95,15 +90,12 @@ def order_of(aggregate: Aggregate, rows: Rows) -> RowOrder:
     return RowOrder(tuple(name for name, _ in parts), all(ascending for _, ascending in parts))
 
 
-def _edge(last: bool) -> Callable[[Aggregate, Rows], CodeFragment]:
-    def write(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-        order = order_of(aggregate, rows)
-        value = rows.sql(aggregate.of)
-        value = value if value.column else rows.only(value)
-        by = rows.only(call("F.struct", name_arguments(order.columns)), *rows.present(aggregate.of))
-        return call("F.max_by" if order.ascending == last else "F.min_by", value.argument, by.argument)
-
-    return write
+def _edge(aggregate: Aggregate, rows: Rows) -> CodeFragment:
+    order, is_last = order_of(aggregate, rows), aggregate.function == "last"
+    value = rows.sql(aggregate.of)
+    value = value if value.column else rows.only(value)
+    by = rows.only(call("F.struct", name_arguments(order.columns)), *rows.present(aggregate.of))
+    return call("F.max_by" if order.ascending == is_last else "F.min_by", value.argument, by.argument)
 
 
 def _ordered(aggregate: Aggregate, rows: Rows, newest_first: bool) -> str:
@@ -180,14 +172,8 @@ _FUNCTIONS: Mapping[str, Callable[[Aggregate, Rows], CodeFragment]] = {
     "share": lambda aggregate, rows: call(
         "F.avg", rows.only(method(rows.sql(aggregate.of), "cast", quoted("double"))).argument
     ),
-    "percentile": _percentile,
-    **{
-        name: _simple(name)
-        for name in ("count_distinct", "approx_count_distinct", "sum", "avg", "min", "max", "stddev")
-    },
-    "mode": _simple("mode", "True"),
-    "first": _edge(last=False),
-    "last": _edge(last=True),
+    "first": _edge,
+    "last": _edge,
     "collect": _collect,
     "last_k": _last_k,
     "days_since_last": _days_since_last,

@@ -71,8 +71,8 @@ def observing_groups(view: View) -> list[FeatureGroup]:
     return found if len(found) == len(observing(view)) else []
 
 
-def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> str:
-    """Adds the transform that collects the output's keys from the visible rows; returns its name."""
+def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> FeatureTransform:
+    """Adds the transform that collects the output's keys from the visible rows."""
     grain = tuple(scope.view.grain)
     sources = observing(scope.view)
     selects = []
@@ -86,9 +86,8 @@ def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> st
     combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
     name = scope.names.fresh("observed_keys")
     doc = f"Every {' and '.join(key.removesuffix('_id') for key in grain)} with an event in the longest window."
-    frames, further = [identifier(source.name) for source in sources], ["as_of: datetime"] * ("as_of" in combined)
-    scope.write(name, frames, doc, [f"return {combined}.dropna().distinct()"], further)
-    return name
+    frames = [identifier(source.name) for source in sources]
+    return FeatureTransform(name, grain, scope.write(name, frames, doc, [f"return {combined}.dropna().distinct()"]))
 
 
 class Build:
@@ -101,8 +100,7 @@ class Build:
         self.known: dict[str, SourceTransforms] = {}
         self.rows: dict[tuple[str, tuple[str, ...]], str] = {}
         """Variables that hold visible rows, by source and keys of the features."""
-        self.needed = {feature.name for feature in self.view.features}
-        """The features to compute."""
+        self.needed = {feature.name for feature in self.view.features}  # the features to compute
         self.base: list[FeatureGroup] = []
         """The groups that together define the output's rows; empty if the rows are found separately."""
 
@@ -200,11 +198,8 @@ class Build:
             first, *others = [self._group(group) for group in self.base]
             joins = [self._join(*other, how="full") for other in others]
             return [self._call(*first), *joins, f"dropna(subset={names(grain)})"]
-        name = write_observed(self.scope, self.known)
         rows = [self.rows[source.name, grain] for source in observing(self.view)]
-        source = next(item for item in self.scope.functions if item.startswith(f"def {name}("))
-        takes_as_of = "as_of: datetime" in source.split("\n")[0]
-        return [f"{name}({', '.join(rows + ['as_of'] * takes_as_of)})"]
+        return [self._call(write_observed(self.scope, self.known), rows)]
 
     def _known_rows(self) -> None:
         """Assigns the visible rows of each source to variables."""

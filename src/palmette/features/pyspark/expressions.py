@@ -90,22 +90,20 @@ def _is_nonzero(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string and float(node.name) != 0
 
 
-_COMPARISONS: Mapping[type[exp.Expr], str] = {
-    exp.EQ: "==",
-    exp.NEQ: "!=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-}
-_ARITHMETIC: Mapping[type[exp.Expr], tuple[str, int]] = {
+_OPERATORS: Mapping[type[exp.Expr], tuple[str, int]] = {
+    exp.EQ: ("==", COMPARISON),
+    exp.NEQ: ("!=", COMPARISON),
+    exp.GT: (">", COMPARISON),
+    exp.GTE: (">=", COMPARISON),
+    exp.LT: ("<", COMPARISON),
+    exp.LTE: ("<=", COMPARISON),
     exp.Add: ("+", SUM),
     exp.Sub: ("-", SUM),
     exp.Mul: ("*", PRODUCT),
 }
 _UNARY = (
     "abs lower upper length sqrt exp year month hour minute quarter dayofmonth to_date sum avg min max stddev count_if "
-    "floor ceil ln sign trim"
+    "floor ceil ln sign trim count"
 )
 _FUNCTIONS = {
     **{name: 1 for name in _UNARY.split()},
@@ -152,15 +150,12 @@ class _Translator:
 
     def code(self, node: exp.Expr) -> CodeFragment:
         kind = type(node)
-        if kind in _COMPARISONS:
+        if kind in _OPERATORS:
+            symbol, strength = _OPERATORS[kind]
             left, right = self._operands(node)
-            text = f"{left.as_column.within(OR)} {_COMPARISONS[kind]} {right.within(OR)}"
-            return CodeFragment(text, COMPARISON)
-        if kind in _ARITHMETIC:
-            symbol, strength = _ARITHMETIC[kind]
-            left, right = self._operands(node)
-            left = left.as_column if right.literal else left
-            return CodeFragment(f"{left.within(strength)} {symbol} {right.within(strength + 1)}", strength)
+            compares = strength == COMPARISON  # in Python, comparisons make chains
+            left = left.as_column if compares or right.literal else left
+            return CodeFragment(f"{left.within(strength + compares)} {symbol} {right.within(strength + 1)}", strength)
         if kind not in self._handlers:
             raise _UncoveredError
         return self._handlers[kind](node)
@@ -274,8 +269,10 @@ class _Translator:
     def _function(self, node: exp.Expr) -> CodeFragment:
         name, arguments = str(node.this).lower(), node.expressions
         name, first = _SYNONYMS.get(name, name), arguments[0] if arguments else None
-        if name == "count" and len(arguments) == 1:
-            return self._count(arguments[0])
+        if name == "count" and isinstance(first, exp.Star):
+            return call("F.count", quoted("*"))
+        if name == "count" and isinstance(first, exp.Distinct):
+            return self._call("count_distinct", first.expressions)
         if name == "startswith" and len(arguments) == 2:
             return method(self.code(arguments[0]), name, self.code(arguments[1]).text)
         if name == "round" and first is not None and all(item.name.isdigit() for item in arguments[1:]):
@@ -288,13 +285,6 @@ class _Translator:
         if not arguments:
             raise _UncoveredError
         return call(f"F.{name}", *(self.code(item).argument for item in arguments))
-
-    def _count(self, node: exp.Expr) -> CodeFragment:
-        if isinstance(node, exp.Star):
-            return call("F.count", quoted("*"))
-        if isinstance(node, exp.Distinct):
-            return self._call("count_distinct", node.expressions)
-        return self._call("count", [node])
 
 
 def _only(node: exp.Expr, *names: str) -> bool:

@@ -46,10 +46,8 @@ class _Writer:
         self.scope, self.group, self.known = scope, group, known
         self.rows = identifier(group.source.name)
         self.by = (*group.by, *scope.row_keys)
-        self.statements: dict[str, str] = {}
-        """Code of named conditions, by variable name."""
-        self.flags: dict[str, str] = {}
-        """Conditions that are also added as columns: column name to variable name."""
+        self.statements: dict[str, str] = {}  # code of named conditions, by variable name
+        self.flags: dict[str, str] = {}  # conditions that are also added as columns: column name to variable name
 
     def write_shared(self) -> FeatureTransform:
         positions = self._positions()
@@ -93,16 +91,16 @@ class _Writer:
 
     def _function(self, name: str, doc: str, body: list[str]) -> FeatureTransform:
         body = [*(f"{key} = {text}" for key, text in self.statements.items()), *body]
-        takes_as_of = any(re.search(r"\(as_of\b", line) for line in body)
-        self.scope.write(name, [self.rows], doc, body, ["as_of: datetime"] * takes_as_of)
-        return FeatureTransform(name, self.by, takes_as_of)
+        return FeatureTransform(name, self.by, self.scope.write(name, [self.rows], doc, body))
 
     def _code(self, feature: ViewFeature, positions: dict[str, str]) -> CodeFragment:
         if isinstance(feature.computation, Expression):
             return self.scope.sql(feature.computation.sql, self.group.source.schema).as_column
         assert isinstance(feature.computation, Aggregate)
         if self._counts_among_others(feature.computation) and (conditions := self._conditions(feature)):
-            return self._distinct_where(feature.computation, conditions)
+            # Spark processes the rows once per distinct expression; with FILTER, only once per column.
+            flags = " AND ".join(self._flag(condition) for condition in conditions)
+            return expr(f"count(DISTINCT {sql_name(feature.computation.of or '')}) FILTER (WHERE {flags})")
         position = positions.get(self._position_window(feature.computation)) if is_mixed(feature.computation) else None
         condition = conjunction(self._conditions(feature))
         source, event = self.group.source, self.known.event
@@ -127,14 +125,6 @@ class _Writer:
         others = (one.computation for one in self.group.features if isinstance(one.computation, Aggregate))
         same = [one for one in others if (one.function, one.of) == ("count_distinct", aggregate.of)]
         return aggregate.function == "count_distinct" and aggregate.of in self.group.source.schema and len(same) > 1
-
-    def _distinct_where(self, aggregate: Aggregate, conditions: list[CodeFragment]) -> CodeFragment:
-        """Counts distinct values in the rows that satisfy the conditions.
-
-        Spark processes the rows once per distinct expression; with FILTER, only once per column.
-        """
-        flags = " AND ".join(self._flag(condition) for condition in conditions)
-        return expr(f"count(DISTINCT {sql_name(aggregate.of or '')}) FILTER (WHERE {flags})")
 
     def _flags(self, columns: list[str]) -> dict[str, str]:
         """The code of each flag column; a condition used nowhere else gets no variable."""
@@ -286,9 +276,7 @@ def write_lookup(scope: ScriptScope, table: Table, on: dict[str, str], features:
         meet = [keys, "distinct()", f'join({rows}, on={join_keys([*there])}, how="inner")']
         body = [*statements, f"return {chain('spine', [*meet, *calls, select])}"]
     name = scope.names.fresh(f"{table.name}_of_{scope.keys_name(tuple(on))}")
-    takes_as_of = not timeless and not row_keys
     when = "" if timeless else " as known at the cut-off"
     doc = f"Columns of {table.name.replace('_', ' ')}{when}, by {', '.join(on)}."
     frames = [rows, *(["spine"] if row_keys else [])]
-    scope.write(name, frames, doc, body, ["as_of: datetime"] * takes_as_of)
-    return FeatureTransform(name, (*on, *row_keys), takes_as_of)
+    return FeatureTransform(name, (*on, *row_keys), scope.write(name, frames, doc, body))

@@ -109,20 +109,16 @@ def changed_columns(source: ViewSource) -> frozenset[str]:
     return frozenset(name for step in source.steps for name in set_by(step))
 
 
+def windows(view: View, source: ViewSource, by: tuple[str, ...] | None = None) -> list[Window]:
+    """The windows of the source's features (only of those grouped by `by`, if given)."""
+    features = [feature for feature in view.features if feature.source == source.name]
+    return _windows(feature for feature in features if by is None or keys(view, feature) == by)
+
+
 def longest_window(view: View, source: ViewSource, by: tuple[str, ...] | None = None) -> Window | None:
-    """The longest window of the source's features (only of those grouped by `by`, if given); None for all history."""
-    features = [
-        feature
-        for feature in view.features
-        if feature.source == source.name and (by is None or keys(view, feature) == by)
-    ]
-    widest = longest(_windows(features))
+    """The longest of these windows; None for all history."""
+    widest = longest(windows(view, source, by))
     return None if widest == Window.ALL else widest
-
-
-def containing_window(view: View, source: ViewSource) -> Window | None:
-    """A window that is certain to contain the windows of all features of the source; None for all history."""
-    return containing(_windows(feature for feature in view.features if feature.source == source.name), view.zone)
 
 
 def own_columns(view: View) -> dict[str, str]:

@@ -21,8 +21,6 @@ _NULL_IN_NULL_OUT = (
     exp.Sqrt, exp.Floor, exp.Ceil, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ,
 )  # fmt: skip
 _ZERO = (exp.Count, exp.CountIf, exp.ApproxDistinct)
-_EMPTY_ARRAY = (exp.ArrayAgg, exp.ArrayUniqueAgg)
-_EMPTY_ARRAY_NAMES = ("collect_list", "collect_set", "array_agg")
 
 
 def empty_value(sql: str, schema: Schema | None = None) -> str | None:
@@ -55,7 +53,7 @@ def needs_presence(feature: ViewFeature) -> bool:
 def _of_aggregate(node: exp.Expr, schema: Schema) -> exp.Expr | None:
     if isinstance(node, _ZERO):
         return exp.Literal.number(0)
-    if isinstance(node, _EMPTY_ARRAY) or (isinstance(node, exp.Anonymous) and node.name.lower() in _EMPTY_ARRAY_NAMES):
+    if isinstance(node, exp.ArrayAgg | exp.ArrayUniqueAgg):
         kind = type_of(node.sql(dialect="spark"), schema)
         return exp.cast(exp.Array(), str(kind), dialect="spark") if kind is not None else exp.Array()
     if isinstance(node, exp.Filter | exp.WithinGroup):

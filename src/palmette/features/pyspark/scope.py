@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from palmette.features.artefacts import Need, Utilities, Utility
-from palmette.features.pyspark.code import CodeFragment, function
+from palmette.features.pyspark.code import CodeFragment, function, renamed
 from palmette.features.pyspark.expressions import TRY_DIVIDE, translate
 from palmette.features.spec.view import AS_OF, Schema, View
 
@@ -81,12 +81,16 @@ class ScriptScope:
         self.imports.append(f"from {module} import {outer}{f' as {name}' if name != outer else ''}")
         return ".".join([name, *inner])
 
-    def write(
-        self, name: str, frames: Iterable[str], doc: str, body: Iterable[str], further: Iterable[str] = ()
-    ) -> None:
-        """Adds a transform of data frames; `further` are its other parameters."""
-        parameters = [f"{frame}: DataFrame" for frame in dict.fromkeys(frames)]
-        self.functions.append(function(name, [*parameters, *further], "DataFrame", doc, body))
+    def write(self, name: str, frames: Iterable[str], doc: str, body: list[str], further: Iterable[str] = ()) -> bool:
+        """Adds a transform of data frames; returns whether it also takes the cut-off, because its body uses it.
+
+        `further` are its other parameters.
+        """
+        takes_as_of = any(renamed(line, "as_of", "") != line for part in body for line in part.split("\n"))
+        parameters = [*(f"{frame}: DataFrame" for frame in dict.fromkeys(frames)), *further]
+        parameters += ["as_of: datetime"] * takes_as_of
+        self.functions.append(function(name, parameters, "DataFrame", doc, body))
+        return takes_as_of
 
     def constant(self, wanted: str, value: str) -> str:
         """The name of the module constant with this value; adds it if needed, as `wanted` or a variant."""

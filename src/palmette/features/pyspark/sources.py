@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 from palmette.features.pyspark.code import CodeFragment, chain, conjunction, name_arguments, quoted
-from palmette.features.pyspark.layout import changed_columns, containing_window, keys, longest_window
+from palmette.features.pyspark.layout import changed_columns, keys, longest_window, windows
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import current_state, join_keys
 from palmette.features.pyspark.steps import Pipeline, add_steps
-from palmette.features.pyspark.times import Pruning, event_column, in_window, is_utc, pruning, visible
+from palmette.features.pyspark.times import Pruning, containing, event_column, in_window, is_utc, pruning, visible
 from palmette.features.spec import AS_OF, ViewSource, Window
 
 _SHORT = 6
@@ -23,8 +23,7 @@ class SourceTransforms:
     source: ViewSource
     event: CodeFragment | None = None  # code of the event time after all steps, as a timestamp
     prepared: str | None = None  # name of the transform that applies the early steps, if it is separate
-    early_tables: list[str] = field(default_factory=list)
-    """Joined tables that `prepared` takes after the source's own."""
+    early_tables: list[str] = field(default_factory=list)  # joined tables that `prepared` takes after the source's own
     function: str = ""  # name of the transform that keeps the visible rows and applies the late steps
     tables: list[str] = field(default_factory=list)
     takes_as_of: bool = False
@@ -41,7 +40,7 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
     early = Pipeline(scope, source, dict(source.table_schema))
     add_steps(early, source.early)
     late = Pipeline(scope, source, dict(early.schema))
-    window = None if looks_back(source) else containing_window(scope.view, source)
+    window = None if looks_back(source) else containing(windows(scope.view, source), scope.view.zone)
     _narrow(late, window)
     if source.uses_cutoff:
         late.know_cutoff()
@@ -54,7 +53,7 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
         what = ", whenever they happened"
         what = " with the columns that its steps add" if early.schema != source.table_schema else what
         doc = f"Rows of `{source.name}`{what}."
-        _write(scope, known.prepared, identifier(source.table.name), early, [], doc)
+        _write(scope, known.prepared, identifier(source.table.name), early, doc)
         early = Pipeline(scope, source, early.schema)
     known.tables = list((early.parameters | late.parameters).values())
     if scope.per_row:
@@ -64,9 +63,9 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
     return known
 
 
-def _write(scope: ScriptScope, name: str, start: str, pipeline: Pipeline, further: list[str], doc: str) -> None:
+def _write(scope: ScriptScope, name: str, start: str, pipeline: Pipeline, doc: str) -> bool:
     body = [*pipeline.statements, f"return {chain(start, pipeline.calls)}"]
-    scope.write(name, [start, *pipeline.parameters], doc, body, further)
+    return scope.write(name, [start, *pipeline.parameters], doc, body)
 
 
 def _for_run(scope: ScriptScope, known: SourceTransforms, early: Pipeline, late: Pipeline) -> None:
@@ -76,15 +75,14 @@ def _for_run(scope: ScriptScope, known: SourceTransforms, early: Pipeline, late:
         scope,
         source,
         late.schema,
-        (days.statements if days else []) + early.statements + late.statements,
-        ([f"where({days.condition})"] if days else []) + early.calls + late.calls,
+        days.statements + early.statements + late.statements,
+        days.calls + early.calls + late.calls,
         early.parameters | late.parameters,
     )
     known.function = scope.names.fresh(f"known_{source.name}")
-    known.takes_as_of = any("as_of" in line for line in whole.statements + whole.calls)
     start = identifier(source.name if known.prepared else source.table.name)
     doc = f"Rows of `{source.name}` that were known at the cut-off."
-    _write(scope, known.function, start, whole, ["as_of: datetime"] * known.takes_as_of, doc)
+    known.takes_as_of = _write(scope, known.function, start, whole, doc)
 
 
 def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> None:
@@ -94,9 +92,9 @@ def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> Non
         by: fan_out_keys(source, by) for by in dict.fromkeys(keys(scope.view, feature) for feature in features)
     }
     days = _pruning(scope, source)
-    events = f"{rows}.where({days.condition})" if days else rows
+    events = ".".join([rows, *days.calls])
     events += '.drop("as_of")' if AS_OF in source.table_schema else ""
-    late.statements = (days.statements if days else []) + late.statements
+    late.statements = days.statements + late.statements
     frames = [rows, *late.parameters, "spine"]
     doc = f"Each cut-off with the rows of `{source.name}` that were known at it."
     shared = {on for on in known.fan_out.values() if on}
@@ -182,6 +180,6 @@ def _by_utility(pipeline: Pipeline, window: Window | None) -> str | None:
     return scope.utility_transform("before_cutoff", time=event.argument, as_of="as_of", days=days)
 
 
-def _pruning(scope: ScriptScope, source: ViewSource) -> Pruning | None:
+def _pruning(scope: ScriptScope, source: ViewSource) -> Pruning:
     window = None if looks_back(source) else longest_window(scope.view, source)
     return pruning(scope, source.table, window, changed_columns(source))

@@ -12,7 +12,7 @@ from palmette.features.pyspark.code import (
     quoted,
 )
 from palmette.features.pyspark.scope import ScriptScope, identifier
-from palmette.features.pyspark.times import event_column, is_dated, pruning, timestamp, visible
+from palmette.features.pyspark.times import Pruning, event_column, is_dated, pruning, timestamp, visible
 from palmette.features.spec import Schema, Table
 from palmette.features.spec.fsc_steps import Join, Member, pairs
 
@@ -103,18 +103,13 @@ def current_function(scope: ScriptScope, table: Table) -> str:
         parameter = identifier(table.name)
         statements, calls = current_state(scope, table, table.column_types, parameter)
         doc = f"The state of each {', '.join(table.keys)} that was known at the cut-off."
-        body = [*statements, f"return {chain(parameter, calls)}"]
-        scope.write(name, [parameter], doc, body, ["as_of: datetime"])
+        scope.write(name, [parameter], doc, [*statements, f"return {chain(parameter, calls)}"])
     return name
 
 
 def current_state(scope: ScriptScope, table: Table, schema: Schema, start: str) -> tuple[list[str], list[str]]:
     """Statements and calls that keep the states known at the cut-off."""
-    statements: list[str] = []
-    calls: list[str] = []
-    if start == identifier(table.name) and (days := pruning(scope, table, None)):
-        statements += days.statements
-        calls.append(f"where({days.condition})")
+    statements, calls = pruning(scope, table, None) if start == identifier(table.name) else Pruning([], [])
     condition = conjunction(visible(table, schema, scope.cutoff, scope.view.zone))
     if condition is not None:
         calls.append(f"where({condition.text})")

@@ -114,19 +114,17 @@ def containing(windows: list[Window], zone: str) -> Window | None:
 
 
 class Pruning(NamedTuple):
-    """A condition on the partition column that holds for all visible rows, and the statements it uses."""
+    """Calls that keep the partitions that can contain visible rows, and the statements they use."""
 
     statements: list[str]
-    condition: str
+    calls: list[str]
 
 
-def pruning(
-    scope: ScriptScope, table: Table, window: Window | None, changed: frozenset[str] = frozenset()
-) -> Pruning | None:
+def pruning(scope: ScriptScope, table: Table, window: Window | None, changed: frozenset[str] = frozenset()) -> Pruning:
     """Restricts `table` to the days that can contain rows of `window` (None: all history) before the cut-off.
 
     Days of the event time are bounded on both sides, days of availability only from above because rows may arrive late.
-    Returns None if no partition column contains a day, or if a step changes the time that the day belongs to.
+    Empty if no partition column contains a day, or if a step changes the time that the day belongs to.
     """
     for partition in table.partitions:
         registered = table.column(partition.column)
@@ -137,7 +135,7 @@ def pruning(
             continue
         lower = window if partition.of == "event_time" and window not in (None, Window.ALL) else None
         return _bounds(scope, table, partition, lower)
-    return None
+    return Pruning([], [])
 
 
 def _bounds(scope: ScriptScope, table: Table, partition: Partition, window: Window | None) -> Pruning:
@@ -160,9 +158,9 @@ def _bounds(scope: ScriptScope, table: Table, partition: Partition, window: Wind
         last = "as_of.astimezone(timezone.utc).date()" + " + timedelta(days=1)" * floating
         first, suffix = f"last_day - timedelta(days={days + 2 * floating})", ".isoformat()" * text
     if window is None:
-        return Pruning([f"last_day = {last}"], f"{column} <= last_day{suffix}")
+        return Pruning([f"last_day = {last}"], [f"where({column} <= last_day{suffix})"])
     statements = [f"last_day = {last}", f"first_day = {first}"]
-    return Pruning(statements, f"{column}.between(first_day{suffix}, last_day{suffix})")
+    return Pruning(statements, [f"where({column}.between(first_day{suffix}, last_day{suffix}))"])
 
 
 _ZONED = re.compile(
