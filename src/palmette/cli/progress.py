@@ -33,8 +33,7 @@ class Progress(Observer):
         if line:
             self._clear()
             click.echo(f"{time.monotonic() - self._started:6.1f} s  {line}", err=True)
-        if task := task_of(entry.event, self._folder):
-            print_task(task, err=True)
+        print_task(task_of(entry.event, self._folder), err=True)
 
     def progress(self, actor: str, message: str) -> None:
         if self._live:

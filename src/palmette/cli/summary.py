@@ -39,7 +39,9 @@ class EndSection(NamedTuple):
 
 
 def print_task(task: Any, err: bool = False) -> None:
-    """Prints the interpretation of the request from the JSON data of its `TaskSpec`."""
+    """Prints the interpretation of the request from the JSON data of its `TaskSpec`, if there is one."""
+    if not task:
+        return
     from palmette.automl.report.interpretation import interpretation_lines
     from palmette.automl.task_spec.spec import TaskSpec
 
@@ -62,11 +64,6 @@ def _model_facts(result: RunResult) -> dict[str, Any]:
         "measured": comparison["measured"] if comparison else "",
         "selection": comparison["reason"] if comparison else "",
     }
-
-
-def _print_request(summary: Mapping[str, Any]) -> None:
-    if summary["task"]:
-        print_task(summary["task"])
 
 
 def _print_model(summary: Mapping[str, Any]) -> None:
@@ -108,17 +105,15 @@ def _pull_request_facts(result: RunResult) -> dict[str, Any]:
     """The departures of new files from their neighbours' habits, and the pull request."""
     made = result.state.artefacts
     template = result.value("template") if "template" in made else {}
+    delivered = None
+    if "pull_request" in made:
+        folder, value = result.path("pull_request"), result.value("pull_request")
+        delivered = {name: value[name] for name in ("branch", "base", "files", "url", "repository", "pushed_to")}
+        delivered |= {name: str(folder / value[name]["path"]) for name in ("body", "patch")}
     return {
         "departures": template.get("conventions", {}).get("departures", []),
-        "pull_request": _delivery(result) if "pull_request" in made else None,
+        "pull_request": delivered,
     }
-
-
-def _delivery(result: RunResult) -> dict[str, Any]:
-    folder, delivered = result.path("pull_request"), result.value("pull_request")
-    names = ("branch", "base", "files", "url", "repository", "pushed_to")
-    files = {name: str(folder / delivered[name]["path"]) for name in ("body", "patch")}
-    return {**{name: delivered[name] for name in names}, **files}
 
 
 def _print_pull_request(summary: Mapping[str, Any]) -> None:
@@ -141,7 +136,9 @@ SECTIONS: Mapping[str, EndSection] = {
     "features": EndSection(
         "Pull request", "pull_request", _pull_request_facts, _print_pull_request, _pull_request_next
     ),
-    "automl": EndSection("Model", "model", _model_facts, _print_model, _model_next, _print_request),
+    "automl": EndSection(
+        "Model", "model", _model_facts, _print_model, _model_next, lambda summary: print_task(summary["task"])
+    ),
 }
 """By environment."""
 

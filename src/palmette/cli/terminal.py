@@ -13,8 +13,7 @@ from typing import Any, TextIO
 
 LAST_STANDARD = 2  # descriptor of the last of the three standard streams
 ERASE_LINE = "\r\x1b[2K"  # written by itself
-_OURS = r"\x1b\[(?:[012]|3[0-7])m|\r\n"
-"""Bold, dim and colours as click writes them, and line ends."""
+_OURS = r"\x1b\[(?:[012]|3[0-7])m|\r\n"  # bold, dim and colours as click writes them, and line ends
 _STEERING = re.compile(rf"({_OURS})|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

@@ -170,15 +170,11 @@ def _branch(git: Git, wanted: str, base_commit: str, checked_out: Container[str]
         if found.code != 0:
             return Branch(name, None)
         tip = found.out.strip()
-        if name not in checked_out and _is_ours(git, base_commit, tip):
+        messages = git("log", "--format=%B%x00", f"{base_commit}..{tip}").split("\0")
+        is_ours = all(message.rstrip().endswith(TRAILER) for message in messages if message.strip())
+        if is_ours and name not in checked_out:
             return Branch(name, tip)
         number += 1
-
-
-def _is_ours(git: Git, base_commit: str, tip: str) -> bool:
-    """Whether the branch adds only commits of earlier runs to the base."""
-    messages = git("log", "--format=%B%x00", f"{base_commit}..{tip}").split("\0")
-    return all(message.rstrip().endswith(TRAILER) for message in messages if message.strip())
 
 
 def export_base(repository: Path, base: str | None, folder: Path) -> Path:

@@ -34,11 +34,9 @@ class Recorder:
         self.journal = journal
         self._observers = observers
         self._guard = threading.RLock()
-        self.budget = budget
-        """Set once the environment is open."""
+        self.budget = budget  # set once the environment is open
         self._is_interrupted = False
-        self._asking: dict[tuple[str, str], threading.Lock] = {}
-        """By actor and question: held while it is asked."""
+        self._asking: dict[tuple[str, str], threading.Lock] = {}  # by actor and question: held while it is asked
 
     @property
     def state(self) -> RunState:

@@ -53,8 +53,7 @@ class RunSession:
         self._opened = RunOpened(environment=environment, arguments=dict(arguments or {}), version=version("palmette"))
         self._resumes, self._human, self._agreed = resumes, human, agreed
         self._guard = threading.Lock()
-        self._paid_calls: PaidCallCache | None = None
-        """None until the folder is locked."""
+        self._paid_calls: PaidCallCache | None = None  # None until the folder is locked
 
     def work(self, setup: Setup | None = None) -> RunResult:
         """Works on the run until it ends. The setup is always closed, and an unfinished run can be resumed."""

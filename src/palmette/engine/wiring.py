@@ -33,8 +33,7 @@ class Wiring:
             self.required[name], self.optional[name] = {}, {}
             if name in actors:
                 self._wire(name, actors[name].Input, known)
-        self.order = self._production_order()
-        """All actors, producers before consumers."""
+        self.order = self._production_order()  # all actors, producers before consumers
         self.lineage = {name: tuple(one for one in self.needed([name]) if one != name) for name in topology.actors}
         """By actor: everyone whose output reaches it, most upstream first."""
         self.upstream = {

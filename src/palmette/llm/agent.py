@@ -156,8 +156,7 @@ class Agent(BaseActor):
     Answer: type[answers.Answer]  # A model's answer type; `read` turns it into the actor's output
 
     def __init__(self, models: Models = OFFLINE) -> None:
-        self.model: Answerer | None = models.of(self.name)
-        """None for the built-in rules."""
+        self.model: Answerer | None = models.of(self.name)  # None for the built-in rules
         self.needs_person = self.model is not None  # rules give the same output again
 
     def offline(self, input: Any, context: Context) -> Attempt[Any]:

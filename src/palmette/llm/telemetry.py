@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 
 SETTING = "PALMETTE_TELEMETRY"
 PATIENCE = 3.0  # seconds to wait for the collector at the end of a run
-TRACES = "traces"
-"""The file of a run folder with the ids of its traces, one a line for each process that worked on it."""
+TRACES = "traces"  # the file of a run folder with the ids of its traces, one a line for each process that worked on it
 
 _PATH = "/v1/traces"
 _PROVIDERS = {

@@ -24,16 +24,11 @@ from palmette.llm.context import abridged
 from palmette.llm.opening import PLANNER
 from palmette.planners.offline import OfflinePlanner
 
-EVIDENCE = 1200
-"""Characters shown of a violation's evidence."""
-EVIDENCED = 2
-"""Violations of a code that are shown with their evidence."""
-LINES = 12
-"""Lines shown of an artefact's file."""
-WIDTH = 160
-"""Characters shown of a line, or of a value in an artefact."""
-ATTEMPTS = 4
-"""Past attempts shown per actor, the latest ones."""
+EVIDENCE = 1200  # characters shown of a violation's evidence
+EVIDENCED = 2  # violations of a code that are shown with their evidence
+LINES = 12  # lines shown of an artefact's file
+WIDTH = 160  # characters shown of a line, or of a value in an artefact
+ATTEMPTS = 4  # past attempts shown per actor, the latest ones
 
 _FOLDERS = re.compile(r"(?<![\w:/.)\]}])/(?:[^\s/'\"`:,;()<>]+/)+")
 

@@ -14,8 +14,7 @@ from dataclasses import replace
 from palmette.engine import END, STOP, Decision, Situation, Violation
 from palmette.engine.events import ActorFailed, Order
 
-RETURNS = 5
-"""Maximum outputs for which an actor is sent back because of one violation."""
+RETURNS = 5  # maximum outputs for which an actor is sent back because of one violation
 
 
 class OfflinePlanner:

@@ -100,8 +100,7 @@ def run_folder(id: Id) -> Path:
     raise RunError(f"There is no run {id!r}.", "The list has all runs.", code="unknown-run")
 
 
-Folder = Annotated[Path, Depends(run_folder)]
-"""The folder of the run that a route names by its `id`."""
+Folder = Annotated[Path, Depends(run_folder)]  # the folder of the run that a route names by its `id`
 Digest = Annotated[str, Query(pattern="^[0-9a-f]{64}$")]
 
 

@@ -69,7 +69,8 @@ class Guard:
         headers, path = request.headers, request.scope["path"]
         if not self._is_here(headers.get("host", "")):
             return _refused(421, "other-host", "This server does not answer under that name.", "Use its address.")
-        if self._access and not self._has_access(request):
+        shown = headers.get("authorization", "").removeprefix("Bearer "), request.cookies.get(COOKIE, "")
+        if self._access and not any(_same(one, self._access) for one in shown):
             given = request.query_params.get("token", "")
             if path == "/" and _same(given, self._access):
                 entered = RedirectResponse("/", status_code=303)
@@ -93,10 +94,6 @@ class Guard:
         except ValueError:
             return name.casefold() in self._names
         return True
-
-    def _has_access(self, request: Request) -> bool:
-        shown = request.headers.get("authorization", "").removeprefix("Bearer "), request.cookies.get(COOKIE, "")
-        return any(_same(one, self._access or "") for one in shown)
 
 
 def new_token() -> str:

@@ -58,18 +58,14 @@ class _WorkerProgress(Observer):
             write_whole(self._path, json.dumps(latest).encode())
 
 
-def work(folder: Path, job: Job) -> None:
-    if job.environment:
-        run_environment(job.environment, job.arguments, folder, _WorkerProgress(folder))
-    else:
-        resume_run(folder, _WorkerProgress(folder), human=human_of("web", folder), agreed=job.agreed)
-
-
 def main() -> None:
     warnings.simplefilter("ignore")
     folder, job = Path(sys.argv[1]), Job.model_validate_json(sys.stdin.read())
     try:
-        work(folder, job)
+        if job.environment:
+            run_environment(job.environment, job.arguments, folder, _WorkerProgress(folder))
+        else:
+            resume_run(folder, _WorkerProgress(folder), human=human_of("web", folder), agreed=job.agreed)
     except PalmetteError as error:
         found = error
     except KeyboardInterrupt:
@@ -92,8 +88,7 @@ class Workers:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._running: set[str] = set()
-        self.refused: dict[str, JsonValue] = {}
-        """Why a run did not begin or go on, by its id."""
+        self.refused: dict[str, JsonValue] = {}  # why a run did not begin or go on, by its id
 
     def start(self, folder: Path, job: Job) -> None:
         """Starts a process for a run; RunError if it is worked on already, or too many are."""

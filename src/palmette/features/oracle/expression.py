@@ -208,11 +208,6 @@ def _case(node: Any, scope: EvaluationScope) -> TypedExpression:
     return typed.choose([_condition(test, scope).run for test in tests], _each(results, scope), scope)
 
 
-def _if(node: Any, scope: EvaluationScope) -> TypedExpression:
-    results = [node.args["true"], node.args.get("false") or exp.Null()]
-    return typed.choose([_condition(node.this, scope).run], _each(results, scope), scope)
-
-
 def _bracket(node: Any, scope: EvaluationScope) -> TypedExpression:
     item, place = node.this, node.expressions[0]
     if place.is_string and (struct := build(item, scope)).kind.fields:
@@ -307,7 +302,7 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.RegexpLike: partial(_named, "rlike", "this expression"),
     exp.DPipe: partial(_named, "concat", "this expression"),
     exp.Case: _case,
-    exp.If: _if,
+    exp.If: lambda node, scope: _case(exp.Case(ifs=[node.copy()], default=node.args.get("false")), scope),
     exp.Bracket: _bracket,
     exp.Dot: lambda node, scope: functions.field_of(build(node.this, scope), node.expression.name),
     exp.Anonymous: _function,

@@ -115,8 +115,7 @@ class Reference:
         self._by = cache(self._indexed)
         self._compiled = cache(lambda name: self.compiled(view.feature(name)))
         self.inputs = cache(self._inputs)
-        self.skipped: dict[str, str] = {}
-        """Unsupported features, each with the reason."""
+        self.skipped: dict[str, str] = {}  # unsupported features, each with the reason
         self._condition = cache(lambda source, where: compile_row(where, self.columns(source), self.zone).run)
         self._start = cache(lambda cutoff, window: window_start(cutoff, window, self.zone))
 

@@ -17,8 +17,7 @@ from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import SparkType
 
-Run = Callable[[Any], Any]
-"""Computes a value from a row or, outside of aggregate functions, from the rows of a group."""
+Run = Callable[[Any], Any]  # computes a value from a row or, outside of aggregate functions, from the rows of a group
 
 
 @dataclass(frozen=True)

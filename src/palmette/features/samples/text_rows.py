@@ -66,22 +66,18 @@ def _csv_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
                     "Take the line breaks out of the values, or write the table as JSON or Parquet.",
                 )
             if line == 1:
-                _check_header(names, fields)
-                continue
+                if fields == names:
+                    continue
+                raise UnreadableError(
+                    f"line 1: Spark takes the columns of CSV by their places, and they are {', '.join(fields)}",
+                    "Register all columns of the file, in its order.",
+                )
             if len(fields) != len(names):
                 raise UnreadableError(f"line {line} has {len(fields)} values instead of {len(names)}", "Correct it.")
             yield _row(table, line, dict(zip(names, fields, strict=True)), _of_text)
     except csv.Error as error:
         remedy = "Double the quotes inside quotes, and close those that open."
         raise UnreadableError(f"line {end + 1}: {error}", remedy) from None
-
-
-def _check_header(names: list[str], header: list[str]) -> None:
-    if header != names:
-        raise UnreadableError(
-            f"line 1: Spark takes the columns of CSV by their places, and they are {', '.join(header)}",
-            "Register all columns of the file, in its order.",
-        )
 
 
 def _json_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:

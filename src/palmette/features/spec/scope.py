@@ -23,8 +23,7 @@ class ColumnSet:
 
     types: dict[str, SparkType]
     origins: dict[str, Origins]
-    broken: set[str] = field(default_factory=set)
-    """Columns whose definition has an error that was already reported."""
+    broken: set[str] = field(default_factory=set)  # columns whose definition has an error that was already reported
     values: dict[str, tuple[str | int | bool, ...]] = field(default_factory=dict)
     """Closed sets of values, for columns that have one."""
 

@@ -26,18 +26,14 @@ class ResolvedSource:
         self.name, self.table = source.name, table
         self.scope, self.report = scope, scope.report
         self.columns = ColumnSet.of_table(table)
-        self.rows: Origins = NOTHING
-        """Columns that determine which rows exist, apart from the grouping keys."""
+        self.rows: Origins = NOTHING  # columns that determine which rows exist, apart from the grouping keys
         order = tuple(dict.fromkeys((*table.times[:1], *table.keys)))
         self.order: tuple[str, ...] | None = order if table.keys_enforced else None
         """Columns that order the rows uniquely; None if there are none."""
-        self.tables: set[str] = {table.name}
-        """Registry tables that the source reads."""
-        self.added: dict[str, str] = {}
-        """Columns that steps add or replace, each with its FSC field."""
+        self.tables: set[str] = {table.name}  # registry tables that the source reads
+        self.added: dict[str, str] = {}  # columns that steps add or replace, each with its FSC field
         self.times = frozenset(table.times)
-        self.by: tuple[str, ...] | None = None
-        """Keys that all steps share that look at other events."""
+        self.by: tuple[str, ...] | None = None  # keys that all steps share that look at other events
         for index, step in enumerate(source.steps):
             getattr(self, step.kind)(step.body, f"{field}.steps[{index}].{step.kind}")
         late = next((i for i, step in enumerate(source.steps) if _is_late(step, table)), len(source.steps))

@@ -23,10 +23,8 @@ class AskError(Exception):
         super().__init__(phrase)
         self.phrase = phrase
         self.wanted = wanted
-        self.candidates = tuple(candidates)
-        """Possible meanings of the phrase, each in words that would be understood."""
-        self.known = tuple(known)
-        """The available names, if the phrase matches none of them."""
+        self.candidates = tuple(candidates)  # possible meanings of the phrase, each in words that would be understood
+        self.known = tuple(known)  # the available names, if the phrase matches none of them
 
     def question(self, words: str) -> Mistake:
         """The question to ask about these words."""

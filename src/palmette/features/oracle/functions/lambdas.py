@@ -24,8 +24,7 @@ class _Lambda(NamedTuple):
 def _lambda(node: exp.Expr, kinds: Sequence[SparkType], scope: EvaluationScope, build: Build) -> _Lambda:
     if not isinstance(node, exp.Lambda):
         raise NotCovered(f"{node.sql(dialect='spark')} as a lambda")
-    arguments: list[Any] = [None] * len(kinds)
-    """Arguments of the current call; a lambda never calls itself."""
+    arguments: list[Any] = [None] * len(kinds)  # arguments of the current call; a lambda never calls itself
 
     def parameter(place: int) -> TypedExpression:
         return TypedExpression(kinds[place], lambda _: arguments[place])
