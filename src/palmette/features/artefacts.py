@@ -39,6 +39,7 @@ class Parameter(Model):
     """Source text; empty if there is none."""
     default: str | None = None
     """Source text."""
+    keyword_only: bool = False
 
 
 class FunctionShape(Model):
@@ -60,6 +61,8 @@ class ScriptStyle(Model):
     docstrings: Literal["google", "numpy", "sphinx", "plain", "none"] = "plain"
     helpers: Literal["public", "private", "method", "none"] = "public"
     """Naming of functions that are not predefined, or private methods; `none` if scripts have no others."""
+    helpers_first: bool = False
+    """Whether they stand above the function that builds the features."""
     casts: bool = False
     """Whether every output column is cast, even if it already has the right type."""
     type_objects: bool = False

@@ -40,6 +40,7 @@ def parameters_of(function: ast.FunctionDef) -> tuple[Parameter, ...]:
             name=argument.arg,
             annotation=source_of(argument.annotation),
             default=ast.unparse(default) if default else None,
+            keyword_only=argument in arguments.kwonlyargs,
         )
         for argument, default in zip([*positional, *arguments.kwonlyargs], defaults, strict=True)
     )
@@ -53,6 +54,11 @@ class BoundParameter(NamedTuple):
     meaning: Meaning
     table: str = ""
     """Name of the table if `meaning` is `table`."""
+    keyword_only: bool = False
+
+    def passed(self, value: str) -> str:
+        """The source text that passes a value for it."""
+        return f"{self.name}={value}" if self.keyword_only else value
 
 
 def form_of(parameter: Parameter | BoundParameter) -> str:
@@ -108,7 +114,7 @@ def signature(view: View, conventions: Conventions, role: Role) -> tuple[BoundPa
             if not any(item.meaning == "table" for item in bound):
                 bound += [BoundParameter(name, "DataFrame", "table", name) for name in sorted(view.tables)]
             continue
-        bound.append(BoundParameter(parameter.name, parameter.annotation, meaning))
+        bound.append(BoundParameter(parameter.name, parameter.annotation, meaning, keyword_only=parameter.keyword_only))
     return tuple(_with_config(bound) if role in ("load", "write") else bound)
 
 
@@ -128,7 +134,10 @@ def shape_of(conventions: Conventions, role: Role) -> FunctionShape:
 def declared(view: View, conventions: Conventions, shape: FunctionShape) -> list[str]:
     """The parameters of a predefined function as source text."""
     defaults = {parameter.name: parameter.default for parameter in shape.parameters}
-    return [_declared(bound, defaults.get(bound.name)) for bound in signature(view, conventions, shape.role)]
+    every = signature(view, conventions, shape.role)
+    texts = [_declared(bound, defaults.get(bound.name)) for bound in every]
+    positional = sum(not bound.keyword_only for bound in every)
+    return texts if positional == len(every) else [*texts[:positional], "*", *texts[positional:]]
 
 
 def _declared(bound: BoundParameter, default: str | None) -> str:

@@ -17,7 +17,7 @@ from palmette.delivery.git import Git
 from palmette.features.onboarding.inference import EPOCHS, InferredTable, infer, latest_day
 from palmette.features.onboarding.tables import TableFiles, read_table
 from palmette.features.repository import Checkout, find_neighbours
-from palmette.features.signature import BY_NAME
+from palmette.features.repository.neighbours import config_annotations
 from palmette.features.spec.run import FORMATS, schema_of
 
 REGISTRY, RUN = "registry.yaml", "run.yaml"
@@ -203,11 +203,9 @@ def _run(view: _View, facts: RepositoryFacts, folder: Path) -> Iterator[str]:
 def _facts(root: Path) -> RepositoryFacts:
     checkout = Checkout(root)
     neighbours = find_neighbours(checkout)
-    functions = [function for neighbour in neighbours for function in neighbour.module.functions]
-    configs = [one for function in functions for one in function.parameters if BY_NAME.get(one.name) == "config"]
-    named = Counter(one.annotation.rpartition(".")[2] for one in configs if one.annotation)
+    named = [annotation.rpartition(".")[2] for annotation in config_annotations(neighbours)]
     classes = {node.name: module.name for module in checkout.modules for node in module.classes if not module.is_test}
-    name = next((name for name, _ in named.most_common() if name in classes), "")
+    name = next((name for name in named if name in classes), "")
     readmes = [path for path in checkout.paths if path.upper().startswith("README.")]
     return RepositoryFacts(
         path=root,

@@ -16,6 +16,7 @@ from palmette.features.artefacts import Conventions, ScriptStyle
 from palmette.features.pyspark.code import docstring, indent, quoted, renamed, rendered
 from palmette.features.pyspark.scope import free_name
 from palmette.features.spec.view import View
+from palmette.sandbox.import_policy import imported
 
 HOLE = "raise NotImplementedError"
 _CANONICAL = {
@@ -81,7 +82,7 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
             bodies[build], *texts = texts
             helpers, features = texts[: len(helpers)], texts[len(helpers) :]
     helpers, features = ([_documented(one, style) for one in each] for each in (helpers, features))
-    bound = {name: local for local, name in _bound(module).items()}
+    bound = {name: local for local, name in imported(module).items()}
     imports, renames = _imports("\n".join([*bodies.values(), *features, *helpers]), style, bound)
     bodies = {name: _respelt(body, renames, style) for name, body in bodies.items()}
     helpers, features = ([_respelt(one, renames, style) for one in each] for each in (helpers, features))
@@ -91,14 +92,17 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
     lines = template.split("\n")
     for top, node in reversed(list(_with_holes(module))):
         hole = node.body[-1]
-        if node.name == build:
-            beside = node if style.helpers == "method" else top
-            end, depth = beside.end_lineno or beside.lineno, beside.col_offset // 4
+        beside = node if style.helpers == "method" else top
+        end, depth = beside.end_lineno or beside.lineno, beside.col_offset // 4
+        if node.name == build and not style.helpers_first:
             lines[end:end] = indent([part for one in helpers for part in ("", "", *one.split("\n"))], depth)
         lines[hole.lineno - 1 : hole.end_lineno] = indent(bodies[node.name].split("\n"), hole.col_offset // 4)
         if node.name == build and conventions.skeleton and ast.get_docstring(node) is not None:
             doc = indent(_builder_docstring(node, view, style).split("\n"), hole.col_offset // 4)
             lines[node.body[0].lineno - 1 : node.body[0].end_lineno] = doc
+        if node.name == build and style.helpers_first:
+            first = min([beside.lineno, *(one.lineno for one in getattr(beside, "decorator_list", ()))]) - 1
+            lines[first:first] = indent([part for one in helpers for part in (*one.split("\n"), "", "")], depth)
     if features:
         at = lines.index(HOLE)
         lines[at : at + 1] = "\n\n\n".join([*helpers, *features]).split("\n")
@@ -124,17 +128,6 @@ def _with_holes(module: ast.Module) -> Iterator[tuple[ast.stmt, ast.FunctionDef]
         for node in ast.walk(top):
             if isinstance(node, ast.FunctionDef) and ast.unparse(node.body[-1]) == HOLE:
                 yield top, node
-
-
-def _bound(module: ast.Module) -> dict[str, str]:
-    """The imports of a module: local name to qualified name."""
-    found: dict[str, str] = {}
-    for node in module.body:
-        if isinstance(node, ast.Import):
-            found |= {alias.asname or alias.name: alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-    return found
 
 
 def respelt(code: str, style: ScriptStyle) -> tuple[list[str], str]:

@@ -180,7 +180,7 @@ def _call(view: View, conventions: Conventions, role: Role, each: dict[str, str]
             value = "as_of.isoformat()"
         if value is None and bound.name in optional:
             continue
-        arguments.append(value or bound.name)
+        arguments.append(bound.passed(value or bound.name))
     return f"{shape.name}({', '.join(arguments)})"
 
 

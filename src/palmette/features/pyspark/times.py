@@ -181,6 +181,9 @@ def depends_on_zone(view: View, code: str) -> bool:
     times = [f"{table.name}.{name}" for table in view.tables.values() for name in table.times]
     text = {feature.name for feature in view.features if str(feature.dtype) == "string"}
     used = {column for columns in view.lineage.values() for column in columns}
+    local_kinds = {"string", "date", "timestamp_ntz"}
+    exact = [name for name, columns in view.lineage.items() if not local_kinds & {kinds.get(one) for one in columns}]
+    code = re.sub(rf'F\.col\("(?:{"|".join(exact)})"\)\.cast\("timestamp"\)', "", code)
     local = {name.partition(".")[2] for name in used if kinds.get(name) == "timestamp_ntz"}
     inputs = {column for name, columns in view.lineage.items() if name in text for column in columns}
     return (

@@ -42,10 +42,6 @@ class Function:
         return parameters_of(self.node)
 
     @property
-    def keyword_only(self) -> frozenset[str]:
-        return frozenset(argument.arg for argument in self.node.args.kwonlyargs)
-
-    @property
     def returns(self) -> str:
         return source_of(self.node.returns)
 

@@ -19,6 +19,7 @@ from palmette.features.repository.habits import readable_formats, style_of, usua
 from palmette.features.repository.neighbours import (
     Neighbour,
     builder_of,
+    config_annotations,
     entry_of,
     find_neighbours,
     inferred_parameters,
@@ -31,7 +32,7 @@ from palmette.features.repository.readme import parse_signature, read_readme
 from palmette.features.repository.skeleton import Skeleton, ViewNames, skeleton
 from palmette.features.repository.spelling import respelt
 from palmette.features.repository.tooling import formatting, linters, session_fixture
-from palmette.features.signature import BY_NAME, is_day, is_frame, meaning_of
+from palmette.features.signature import is_day, is_frame, meaning_of
 from palmette.features.spec import Run, View
 from palmette.features.team_document import SUFFIXES
 
@@ -132,7 +133,7 @@ def _of_days(functions: Iterable[FunctionShape]) -> Iterator[str]:
             )
 
 
-_WRITTEN = "the script is written as functions that load, build and write"
+_WRITTEN = "the script is written as functions that load, build and write, also by a model"
 
 
 def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> tuple[Skeleton | None, tuple[str, ...]]:
@@ -269,9 +270,7 @@ def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
     """The name of the team's configuration class in scripts' annotations."""
     if run.repository.config_class:
         return run.repository.config_class.rpartition(":")[2].rpartition(".")[2]
-    every = (one for neighbour in neighbours for function in neighbour.module.functions for one in function.parameters)
-    names = Counter(one.annotation for one in every if BY_NAME.get(one.name) == "config" and one.annotation)
-    return names.most_common(1)[0][0] if names else "dict[str, Any]"
+    return next(iter(config_annotations(neighbours)), "dict[str, Any]")
 
 
 class _Paths(NamedTuple):

@@ -26,14 +26,17 @@ class MarkedFunction(NamedTuple):
 def marked_functions(checkout: Checkout) -> dict[str, list[MarkedFunction]]:
     """By path of a module: its functions that a decorator of the repository marks as features.
 
-    None unless it marks functions of different names, and no function of frames that every module has.
+    None unless it marks functions of different names, and no function of frames that every module has, also
+    if it is named after its module.
     """
     spark = [module for module in checkout.modules if "pyspark" in module.text and not module.is_test]
     every = [one for module in spark for one in _marked(module)]
     origins = [origin for one in every if checkout.resolves((origin := _origin(one)).rpartition(".")[0])]
     mine = [one for one in every if _origin(one) == max(origins, key=origins.count)] if origins else []
     modules = {path: [*found] for path, found in groupby(mine, key=lambda one: one.module.path)}
-    frames = [one.function.name for one in mine if one.function.returns.endswith("DataFrame")]
+    marked = [one for one in mine if one.function.returns.endswith("DataFrame")]
+    names = [(one.function.name, one.module.stem) for one in marked]
+    frames = ["" if name == view else name for name, view in names]
     is_shared = len(modules) > 1 and max(map(frames.count, frames), default=0) == len(modules)
     return modules if len({one.function.name for one in mine}) > 1 and not is_shared else {}
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from palmette.features.artefacts import ScriptEntry, ScriptStyle
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names, dotted_name
-from palmette.features.repository.neighbours import Neighbour, builder_of, entry_of
+from palmette.features.repository.neighbours import Neighbour, builder_of, entry_of, guard_of
 from palmette.features.signature import BY_NAME
 
 _MODULES = ("pyspark.sql.functions", "pyspark.sql.types", "pyspark.sql.Window", "datetime")
@@ -23,7 +23,7 @@ _CUTOFF = re.compile(r"as_?of|cut_?off|date|until|day|timestamp|^ds$")
 CASTS = re.compile(r"\b(every|each|all)\b.*\bcast(s|ed)?\b", re.IGNORECASE)
 SORTED = re.compile(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", re.IGNORECASE)
 """Rules of a README that ask for a cast of every column, and for sorted rows."""
-EXACT_FUNCTIONS = re.compile(r"\bexactly (\w+) functions\b")
+EXACT_FUNCTIONS = re.compile(r"\b(?:exactly (\w+) functions?|(one) public function(?! per))\b")
 """A rule that allows no other function; `these` functions, or their number."""
 _VIEW = re.compile(r"view|feature|name|job")
 _VIEWS = re.compile(r"<\w*(?:view|name|feature|job|module)\w*>|(?<=[./])<\w+>|\{(?:view|name|feature|job|module)\}")
@@ -52,12 +52,14 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
     builders = [builder.node for one in neighbours if (builder := builder_of(one.module)) is not None]
     columns = [found for node in builders if (found := output_columns(node))]
     casts = [all(".cast(" in column for column in found) for found in columns]
-    cast_types = re.findall(r"\.cast\((.)(?:[^)]*)", "\n".join(text for found in columns for text in found))
+    cast_types = re.findall(r"\.cast\((.)", "\n".join(one.module.text for one in neighbours))
+    helpers, helpers_first = _helpers(neighbours, readme)
     return ScriptStyle(
         imports={dotted: local for dotted, (local, _) in usual.items()},
         statements={dotted: text for dotted, (_, text) in usual.items()},
         docstrings=_stated_form(readme) or _docstrings(neighbours),
-        helpers=_helpers(neighbours, readme),
+        helpers=helpers,
+        helpers_first=helpers_first,
         casts=_most(casts) or CASTS.search(readme) is not None,
         type_objects=_most([quote not in "\"'" for quote in cast_types]),
         sorted=_most([is_sorted(node) for node in builders]) or SORTED.search(readme) is not None,
@@ -99,20 +101,27 @@ def _docstrings(neighbours: Sequence[Neighbour]) -> Literal["google", "numpy", "
     return "plain"
 
 
-def _helpers(neighbours: Sequence[Neighbour], readme: str) -> Literal["public", "private", "method", "none"]:
-    """How neighbours name the helper functions of their build function, or of functions without one."""
-    found = list[Function]()
+def _helpers(
+    neighbours: Sequence[Neighbour], readme: str
+) -> tuple[Literal["public", "private", "method", "none"], bool]:
+    """How neighbours name the helper functions of their build function, or of functions without one.
+
+    And whether they stand above the build function.
+    """
+    found, above = list[Function](), list[bool]()
     for one in neighbours:
         builder, entry = builder_of(one.module), entry_of(one.module)
         called = {name.rpartition(".")[2] for name in called_names(builder.node if builder else one.module.tree)}
         own = (*one.module.functions, *one.module.methods)
-        found += [function for function in own if function.name in called and function.name != entry]
+        used = [function for function in own if function.name in called and function.name != entry]
+        above += [builder is not None and function.node.lineno < builder.node.lineno for function in used]
+        found += used
     if not found:
-        return "none" if len(neighbours) > 1 or EXACT_FUNCTIONS.search(readme) else "private"
+        return "none" if len(neighbours) > 1 or EXACT_FUNCTIONS.search(readme) else "private", False
     methods = [one for neighbour in neighbours for one in neighbour.module.methods]
     if _most([one in methods for one in found]):
-        return "method"
-    return "private" if _most([one.name.startswith("_") for one in found]) else "public"
+        return "method", _most(above)
+    return "private" if _most([one.name.startswith("_") for one in found]) else "public", _most(above)
 
 
 def _methods_of_result(node: ast.FunctionDef) -> dict[str, ast.Call]:
@@ -123,9 +132,10 @@ def _methods_of_result(node: ast.FunctionDef) -> dict[str, ast.Call]:
 
 
 def output_columns(node: ast.FunctionDef) -> list[str]:
-    """The arguments of the `select` that makes a build function's result, as source text."""
-    select = _methods_of_result(node).get("select")
-    return [ast.unparse(argument) for argument in select.args] if select is not None else []
+    """The arguments of the `select` or `agg` that makes a build function's result, as source text."""
+    calls = _methods_of_result(node)
+    last = calls.get("select") or calls.get("agg")
+    return [ast.unparse(argument) for argument in last.args] if last is not None else []
 
 
 def is_sorted(node: ast.FunctionDef) -> bool:
@@ -156,7 +166,7 @@ def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequenc
     if not neighbours:
         return plain
     modules = [one.module for one in neighbours]
-    if any(_has_guard(module) for module in modules):
+    if any(map(guard_of, modules)):
         form = _cutoff_format(modules)
         for path, words in _commands(checkout, neighbours[0].view):
             for one in neighbours:
@@ -182,10 +192,6 @@ def _after(module: Module, words: Sequence[str]) -> list[str]:
     names = (module.path, module.name, module.name.removesuffix(".__main__"))
     named = next((word for word in words if word in names), "")
     return [*words[words.index(named) :]] if named else []
-
-
-def _has_guard(module: Module) -> bool:
-    return any(isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) for node in module.tree.body)
 
 
 def _entry_function(module: Module) -> ast.FunctionDef | None:
@@ -264,11 +270,14 @@ def _general(words: Sequence[str], view: str) -> tuple[str, ...]:
 
 def _cutoff_format(modules: Iterable[Module]) -> str:
     """The format of cut-offs on the command line, from the call that parses them."""
-    text = "\n".join(module.text for module in modules)
-    formats = re.findall(r"strptime\([^\"']+[\"']([^\"']+)[\"']", text)
-    if formats:
-        return str(formats[0])
-    return _DAY if re.search(r"(?<!\w)(?:\w+\.)?date\.fromisoformat\(", text) else ""
+    for call in (node for one in modules for node in ast.walk(one.tree) if isinstance(node, ast.Call)):
+        name = dotted_name(call.func)
+        if name.endswith(("strptime", "DateTime")):  # the latter is click's and typer's
+            texts = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant)]
+            return next((text for text in texts if isinstance(text, str) and "%" in text), f"{_DAY}T%H:%M:%S")
+        if f".{name}".endswith(".date.fromisoformat"):
+            return _DAY
+    return ""
 
 
 def declared_options(module: Module) -> Iterator[str]:
@@ -283,7 +292,7 @@ def _driver(checkout: Checkout, neighbours: Sequence[Neighbour]) -> ScriptEntry 
     """A module that is run with a view's name and then runs that view."""
     package = neighbours[0].module.name.rpartition(".")[0]
     for module in checkout.modules:
-        if module.is_test or not _has_guard(module) or package not in module.text:
+        if module.is_test or not guard_of(module) or package not in module.text:
             continue
         form = _cutoff_format([module])
         entry = ScriptEntry(kind="driver", target=module.path, cutoff_format=form, source=module.path)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from palmette.features.artefacts import Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
 from palmette.features.repository.decorated import marked_functions
+from palmette.features.repository.spelling import respelt
 from palmette.features.signature import BY_NAME
 from palmette.features.team_document import SUFFIXES
 
@@ -33,6 +34,8 @@ _FRAME_METHODS = frozenset({
     "select", "groupBy", "join", "filter", "where", "withColumn", "agg", "write", "union", "unionByName",
     "dropDuplicates", "orderBy", "drop", "fillna", "alias", "transform", "selectExpr", "distinct",
 })  # fmt: skip
+_ITS_VIEW = "{view}"
+"""The name of a function with the name of its view."""
 _MEANINGS = {"tables": "dict[str, DataFrame]", "spark": "SparkSession"}
 
 
@@ -94,15 +97,28 @@ def _queries(checkout: Checkout) -> list[Module]:
 
 
 def _siblings(scripts: Sequence[Module]) -> list[Module]:
-    """The largest group of modules in one folder that share a build function or method."""
+    """The largest group of modules in one folder that share a build function or method, or name one after the view."""
     shared: dict[tuple[str, str], list[Module]] = {}
     for module in scripts:
-        built = {f.name for f in (*module.functions, *module.methods) if "DataFrame" in inferred_returns(f)}
-        for name in built:
-            if role_by_name(name) == "build":
+        built = [f.name for f in (*module.functions, *module.methods) if "DataFrame" in inferred_returns(f)]
+        for name in {respelt(name, module.stem, _ITS_VIEW) for name in built}:
+            if name == _ITS_VIEW or role_by_name(name) == "build":
                 shared.setdefault((str(PurePosixPath(module.path).parent), name), []).append(module)
     largest = max(shared.values(), key=len, default=[])
     return largest if len(largest) > 1 else []
+
+
+def config_annotations(neighbours: Sequence[Neighbour]) -> list[str]:
+    """The annotations of configurations in scripts, most frequent first."""
+    every = (one for neighbour in neighbours for function in neighbour.module.functions for one in function.parameters)
+    found = Counter(one.annotation for one in every if BY_NAME.get(one.name) == "config" and one.annotation)
+    return [annotation for annotation, _ in found.most_common()]
+
+
+def guard_of(module: Module) -> ast.If | None:
+    """The statement for a module that is run: `if __name__ == "__main__"`."""
+    ifs = (node for node in module.tree.body if isinstance(node, ast.If))
+    return next((node for node in ifs if "__name__" in ast.unparse(node.test)), None)
 
 
 def entry_of(module: Module) -> str | None:
@@ -111,12 +127,11 @@ def entry_of(module: Module) -> str | None:
     `main` if the guard does the work itself; None if the module is not run, or only tests itself.
     """
     names = {function.name for function in module.functions}
-    for node in module.tree.body:
-        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
-            called = names & set(called_names(node))
-            entry = called.pop() if len(called) == 1 else "main"
-            return None if "test" in entry else entry
-    return "main" if "main" in names else None
+    if (guard := guard_of(module)) is None:
+        return "main" if "main" in names else None
+    called = names & set(called_names(guard))
+    entry = called.pop() if len(called) == 1 else "main"
+    return None if "test" in entry else entry
 
 
 def _view_and_pattern(module: Module, scripts: Sequence[Module], checkout: Checkout) -> tuple[str, str]:

@@ -3,6 +3,8 @@
 Only a fixed set of conventions is recognised; all other text is ignored.
 """
 
+from __future__ import annotations
+
 import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -16,7 +18,6 @@ from palmette.features.signature import parameters_of, source_of
 from palmette.features.team_document import SUFFIXES
 from palmette.llm.text import estimate_tokens
 
-_BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?P<text>.*)$")
 _SUBJECT = re.compile(
     r"`|\b(?:lines?|helpers?|outputs?|rows|scripts?|jobs?|views?|entry points?|sorted|casts?|udfs?|name[ds]?|naming"
     r"|snake_case|imports?|select|collect|topandas|withcolumn|functions?|docstrings?|types?|typed|annotat\w+"
@@ -72,41 +73,28 @@ def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES, helpers: Coll
     'jobs/{view}.py'
     """
     prose = _FENCE.sub("", text)
-    bullets = _bullets(prose)
+    blocks = [*_blocks(prose)]
     paths = _paths(text, test_names)
     length = LINE_LENGTH.search(text)
     return ReadmeConventions(
-        functions=_functions(text, bullets, helpers),
+        functions=_functions(text, blocks, helpers),
         **paths,
         line_length=int(length[1] or length[2]) if length and 60 <= int(length[1] or length[2]) <= 200 else None,
-        rules=tuple(
-            rule[:_LONGEST] for rule in [*bullets, *_sentences(prose)] if _SUBJECT.search(rule) and _DUTY.search(rule)
-        )[:_MOST_RULES],
+        rules=tuple(rule[:_LONGEST] for block in blocks for rule in _rules(block))[:_MOST_RULES],
     )
 
 
-def _bullets(text: str) -> list[str]:
-    """List items, each joined with its continuation lines."""
-    items: list[str] = []
-    inside = False
-    for line in text.splitlines():
-        match = _BULLET.match(line)
-        if match:
-            items.append(match["text"].strip())
-            inside = True
-        elif inside and line.startswith((" ", "\t")) and line.strip():
-            items[-1] += " " + line.strip()
-        else:
-            inside = False
-    return items
-
-
-def _sentences(text: str) -> Iterator[str]:
-    """The sentences of paragraphs, but for those that introduce a list."""
-    for paragraph in re.split(r"\n\s*\n", text):
-        if not re.match(r"\s*(?:[#|<>]|$)", paragraph) and not _BULLET.match(paragraph.strip().splitlines()[0]):
-            sentences = re.split(r"(?<=[.;]) (?=[A-Z`])", " ".join(paragraph.split()))
-            yield from (sentence for sentence in sentences if not sentence.endswith(":"))
+def _rules(block: _Block) -> list[str]:
+    """The rules of a block: a list's item, or the sentences of a paragraph, but for those that introduce a list."""
+    if block.text.startswith(("|", "<", ">")):
+        return []
+    sentences = [block.plain] if block.is_item else re.split(r"(?<=[.;]) (?=[A-Z`])", block.plain)
+    is_listed = block.is_item and _RULES.search(block.heading)
+    return [
+        one
+        for one in sentences
+        if is_listed or (_SUBJECT.search(one) and _DUTY.search(one) and (block.is_item or not one.endswith(":")))
+    ]
 
 
 def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
@@ -129,11 +117,11 @@ def _paths(text: str, test_names: Sequence[str]) -> dict[str, str]:
     return {"config_path": other, **found} if other else found
 
 
-def _functions(text: str, bullets: list[str], helpers: Collection[str]) -> tuple[FunctionShape, ...]:
+def _functions(text: str, blocks: Sequence[_Block], helpers: Collection[str]) -> tuple[FunctionShape, ...]:
     """Functions that every script defines, from sentences that require them, then from tables and code blocks."""
     shapes: dict[Role, FunctionShape] = {}
-    statements = [*bullets, *(" ".join(p.split()) for p in re.split(r"\n\s*\n", _FENCE.sub("", text)))]
-    required = [s for s in statements if _SCRIPTS.search(s) and _DEFINES.search(s)]
+    bullets, others = ([one.plain for one in blocks if one.is_item == kind] for kind in (True, False))
+    required = [s for s in (*bullets, *others) if _SCRIPTS.search(s) and _DEFINES.search(s)]
     codes = [code for statement in required for code in _CODE.findall(statement)]
     if required:
         listed = (statement for statement in bullets if statement.startswith(("`", "**`")))
@@ -198,7 +186,9 @@ _LONGEST_BLOCK = 12
 """Maximum length of a block in lines."""
 _HEADING = re.compile(r"#{1,6} ")
 _FENCE_LINE = re.compile(r" {0,3}(```|~~~)")
-_BULLET_MARK = re.compile(r"([-*+]|\d+[.)])\s")
+_BULLET_MARK = re.compile(r"\s*([-*+]|\d+[.)])\s+")
+_RULES = re.compile(r"rule|convention|style|guideline|standard|practice", re.IGNORECASE)
+"""Headings of lists in which each item is a rule."""
 
 
 class _Block(NamedTuple):
@@ -206,6 +196,15 @@ class _Block(NamedTuple):
 
     heading: str
     text: str
+
+    @property
+    def is_item(self) -> bool:
+        return _BULLET_MARK.match(self.text) is not None
+
+    @property
+    def plain(self) -> str:
+        """The text in one line, without the mark of a list's item."""
+        return " ".join(_BULLET_MARK.sub("", self.text, count=1).split())
 
 
 def excerpt(text: str, stage: Stage, tokens: int) -> str:
@@ -269,7 +268,7 @@ def _rendered(blocks: list[_Block], kept: set[int]) -> Iterator[str]:
         if block.heading != heading or not part:
             yield from ["\n".join(part).rstrip()] if part else []
             heading, part = block.heading, [block.heading, ""] if block.heading else []
-        part.append(block.text if _BULLET_MARK.match(block.text) else f"{block.text}\n")
+        part.append(block.text if block.is_item else f"{block.text}\n")
     yield from ["\n".join(part).rstrip()] if part else []
     left_out = (block for index, block in enumerate(blocks) if index not in kept)
     if missing := dict.fromkeys(block.heading.lstrip("# ") or "the beginning" for block in left_out):

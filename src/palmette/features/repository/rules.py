@@ -6,8 +6,8 @@ something that must not be called. A rule with several statements is followed if
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -30,7 +30,11 @@ _PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{}/]*\}")
 _FUNCTIONS = re.compile(r"\b(functions?|methods?|defines?)\b")
 _OF_FRAMES_TOO = ("coalesce", "count", "exists", "filter", "first", "replace", "transform")
 """Methods of data frames with the name of a function for columns."""
-_BUILDING = re.compile(r"\b(pure|side effects?|reads nothing|writes nothing)\b", re.IGNORECASE)
+_BUILDING = re.compile(
+    r"\b(pure|side effects?|(?:reads?|writes?) nothing|never (?:reads?|writes?)(?! `)|no (?:reading|writing))\b",
+    re.IGNORECASE,
+)
+_PLACE_OF_HELPERS = re.compile(r"\bhelpers?\b.*\b(above|before|below|after)\b", re.IGNORECASE)
 
 
 class RuleReport(NamedTuple):
@@ -59,6 +63,8 @@ class DeliveredFiles:
     config_path: str
     conventions: Conventions
     view: str
+    linted: Mapping[str, bool] = field(default_factory=dict)
+    """For each of the team's linters that ran: whether it finds nothing."""
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -85,7 +91,7 @@ def rule_reports(files: DeliveredFiles) -> tuple[RuleReport, ...]:
 
 def _report(rule: str, files: DeliveredFiles) -> RuleReport:
     parts = re.split(r"(?<=[.;]) ", rule)
-    claims = [claim for part in parts for reader in _READERS for claim in reader(part, files)]
+    claims = list(dict.fromkeys(claim for part in parts for reader in _READERS for claim in reader(part, files)))
     if not claims:
         return RuleReport(rule, "not checkable", "it states nothing that can be looked up in the files")
     broken = [claim.what for claim in claims if claim.holds is False]
@@ -118,6 +124,8 @@ def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
             yield _Claim("its call is a check", (is_read and options <= {*entry.arguments}) or None)
         elif _PLACEHOLDER.search(code):
             yield _named_for_view(code, rule, files)
+        elif name and any(name[1] == command[0] for command in files.conventions.linters):
+            continue
         elif name and is_forbidden:
             yield _forbidden(code, name[1], name["rest"] or "", files)
         elif name and (node := files.functions.get(name[1])) is not None:
@@ -160,8 +168,9 @@ def _import(code: str, files: DeliveredFiles, *, is_forbidden: bool) -> _Claim:
     imports = [ast.unparse(node) for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     subject = wanted.split(" as ")[0].rpartition(" ")[2].rpartition(".")[2]
     concerned = any(re.search(rf"\b{subject}\b", line) for line in imports)
-    holds = (wanted in imports) != is_forbidden or not concerned
-    return _Claim(f"`{code}` is {'not ' * is_forbidden}in the script", holds)
+    if not concerned:
+        return _Claim(f"the script does not import `{subject}`", holds=True)
+    return _Claim(f"`{code}` is {'not ' * is_forbidden}in the script", (wanted in imports) != is_forbidden)
 
 
 def _signature(node: ast.FunctionDef, rest: str, files: DeliveredFiles) -> _Claim:
@@ -185,9 +194,9 @@ def _words(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         yield _Claim("`print` is never called", "print" not in files.called)
     number = EXACT_FUNCTIONS.search(rule)
     words = {"these": len(files.conventions.functions), "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
-    if number and number[1] in words:
-        count = len(files.functions)
-        yield _Claim(f"the script has {count} functions", count == words[number[1]])
+    if number and (wanted := words.get(number[1] or number[2])):
+        found = [name for name in files.functions if number[1] or not name.startswith("_")]
+        yield _Claim(f"it has {', '.join(f'`{name}`' for name in found)}", len(found) == wanted)
 
 
 def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
@@ -246,6 +255,22 @@ def _helpers(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         plain = [name for name, node in files.functions.items() if not node.decorator_list]
         public = [name for name in plain if name not in roles and not name.startswith("_")]
         yield _Claim(f"helpers without underscore: {', '.join(public) or 'none'}", not public)
+    if (place := _PLACE_OF_HELPERS.search(rule)) and files.builder is not None:
+        at = files.builder.lineno
+        private = [node for name, node in files.functions.items() if name.startswith("_")]
+        above = [node.name for node in private if node.lineno < at]
+        expected = len(private) if place[1] in ("above", "before") else 0
+        yield _Claim(
+            f"{len(above)} of {len(private)} helpers stand above `{files.builder.name}`", len(above) == expected
+        )
+
+
+def _linters(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    """What the team's linters that a rule names find."""
+    how = {True: "finds nothing", False: "objects", None: "did not run here"}
+    for name in (command[0] for command in files.conventions.linters):
+        if re.search(rf"\b{name}\b", rule):
+            yield _Claim(f"`{name}` {how[files.linted.get(name)]}", files.linted.get(name))
 
 
 def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
@@ -253,8 +278,11 @@ def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         every = [(name, one) for name, node in files.functions.items() for one in _arguments(node)]
         bare = [name for name, one in every if one.annotation is None]
         yield _Claim(f"parameters without a type: {', '.join(bare) or 'none'}", not bare)
+    if re.search(r"\b(results?|returns?)\b[^.;]*\bannotat", rule, re.IGNORECASE):
+        bare = [name for name, node in files.functions.items() if node.returns is None]
+        yield _Claim(f"results without a type: {', '.join(bare) or 'none'}", not bare)
 
 
 _READERS: Sequence[Callable[[str, DeliveredFiles], Iterator[_Claim]]] = (
-    _codes, _words, _lines, _docstrings, _pure, _casts, _sorted, _helpers, _annotated,
+    _codes, _words, _lines, _docstrings, _pure, _casts, _sorted, _helpers, _annotated, _linters,
 )  # fmt: skip

@@ -54,7 +54,7 @@ def linters(checkout: Checkout) -> tuple[tuple[str, ...], ...]:
     here = {name for name in (".flake8", ".pylintrc", "pylintrc", ".isort.cfg") if (checkout.root / name).is_file()}
     known = {
         ("ruff", "check"): checkout.ruff() is not None,
-        ("flake8",): ini["flake8"] or ".flake8" in here,
+        ("flake8", "--jobs=1"): ini["flake8"] or ".flake8" in here,
         ("pylint", "--score=n"): checkout.tool("pylint") is not None or bool(here & {".pylintrc", "pylintrc"}),
         ("isort", "--check-only"): checkout.tool("isort") is not None or ini["isort"] or ".isort.cfg" in here,
         ("black", "--check", "--quiet"): formatting(checkout).command == ("black",),

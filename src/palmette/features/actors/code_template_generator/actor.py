@@ -14,7 +14,7 @@ from palmette.features.actors.code_template_generator.offline import write_templ
 from palmette.features.adoption.query import why_no_query
 from palmette.features.artefacts import Config, Conventions, RunRequest, Template, Utilities
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
-from palmette.features.signature import declared, signature
+from palmette.features.signature import declared, parameters_of, signature
 from palmette.features.spec import Run, View
 from palmette.llm import NEEDED, OFFLINE, Agent, Answer, Models, Python, Section, section
 
@@ -162,7 +162,7 @@ def _functions(view: View, conventions: Conventions) -> Iterator[str]:
 def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[Violation]:
     methods = [node for top in tree.body if isinstance(top, ast.ClassDef) for node in top.body]
     defined = {
-        node.name: [argument.arg for argument in node.args.args if argument.arg not in ("self", "cls")]
+        node.name: [one.name for one in parameters_of(node) if one.name not in ("self", "cls")]
         for node in [*tree.body, *methods]
         if isinstance(node, ast.FunctionDef)
     }

@@ -14,8 +14,8 @@ from palmette.features.actors.config_generator.schema import (
     Json,
     ResolvedSchema,
     TeamSchema,
-    quoted,
 )
+from palmette.features.pyspark.code import quoted
 
 
 class _Leaf(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from palmette.features.actors.config_generator.neighbour_configs import ANY, Pattern
+from palmette.features.pyspark.code import quoted
 
 Json = Mapping[str, Any]
 
@@ -73,11 +74,6 @@ class TeamSchema:
         """The expression that reads a field of `owner`, which is itself an expression."""
         by_key = model in self.mappings or not self.class_name
         return f"{owner}[{quoted(attribute)}]" if by_key else f"{owner}.{attribute}"
-
-
-def quoted(text: str) -> str:
-    """A string literal with double quotes, as formatters write it."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def type_text(schema: TeamSchema, of: Json) -> str:

@@ -5,13 +5,14 @@ import hashlib
 import json
 from collections.abc import Iterator
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from palmette.documents import Model
 from palmette.engine.actor import Verdict
 from palmette.features.actors.pull_request.body import BodyFacts, change_class, pull_request_body
-from palmette.features.artefacts import Config, RunRequest, Script, Template, Tests, Utilities
+from palmette.features.artefacts import Config, Conventions, RunRequest, Script, Template, Tests, Utilities
 from palmette.features.checks.team import LintCheck
 from palmette.features.cutoffs import cutoffs, run_call
 from palmette.features.frame import Frame
@@ -77,6 +78,7 @@ def describe(
                 config_path=made.config.file.path,
                 conventions=made.template.conventions,
                 view=view.name,
+                linted=_linted(verdict, made.template.conventions),
             )
         ),
         model=made.template.conventions.model,
@@ -108,6 +110,14 @@ def _of_branch(beside: str) -> Iterator[str]:
             f"What is to become of the branch `{beside}`? It is checked out, or holds commits that no run made, "
             "so it was left as it is, and this is a branch beside it."
         )
+
+
+def _linted(verdict: Verdict, conventions: Conventions) -> dict[str, bool]:
+    """For each linter that ran: whether it finds nothing."""
+    ran = any(one.name == LintCheck.code and one.status != "skipped" for one in verdict.measurements)
+    objecting = {one.subject for one in verdict.violations if one.code == LintCheck.code}
+    names = [name for name, *_ in conventions.linters if ran and find_spec(name) is not None]
+    return {name: name not in objecting for name in names}
 
 
 def _of_linters(verdict: Verdict) -> Iterator[str]:

@@ -140,9 +140,10 @@ class PytestWriter:
         return [*lines, f"assertDataFrameEqual({actual}, expected)"]
 
     def _call(self, as_of: str) -> str:
-        given = [_argument(self.view, each, fixture_of(self.conventions), as_of) for each in self._bound]
+        values = [_argument(self.view, each, fixture_of(self.conventions), as_of) for each in self._bound]
+        given = [each.passed(value) for each, value in zip(self._bound, values, strict=True) if value]
         owner = f"{self.conventions.instance}." if self.conventions.instance else ""
-        return f"{owner}{shape_of(self.conventions, 'build').name}({', '.join(filter(None, given))})"
+        return f"{owner}{shape_of(self.conventions, 'build').name}({', '.join(given)})"
 
     def _identifying(self, case: TestCase) -> list[str]:
         """The keys of the rows that the case specifies; none if it specifies all rows."""

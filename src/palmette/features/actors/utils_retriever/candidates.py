@@ -185,7 +185,7 @@ def _bound(function: Function, slots: Sequence[Slot], demand: Demand, prefix: st
                 return None
             by_name = True
             continue
-        by_name = by_name or parameter.name in function.keyword_only
+        by_name = by_name or parameter.keyword_only
         arguments.append(f"{parameter.name}={text}" if by_name else text)
     return f"{prefix}{function.name}({', '.join(arguments)})"
 
