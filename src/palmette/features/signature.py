@@ -31,7 +31,7 @@ def source_of(node: ast.expr | None) -> str:
 
 
 def parameters_of(function: ast.FunctionDef) -> tuple[Parameter, ...]:
-    """The parameters of a function in order, without `*args` and `**kwargs`."""
+    """The parameters of a function in order, without `*args`, `**kwargs` and a method's own object."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
@@ -43,6 +43,7 @@ def parameters_of(function: ast.FunctionDef) -> tuple[Parameter, ...]:
             keyword_only=argument in arguments.kwonlyargs,
         )
         for argument, default in zip([*positional, *arguments.kwonlyargs], defaults, strict=True)
+        if argument.arg not in ("self", "cls")
     )
 
 
@@ -57,7 +58,11 @@ class BoundParameter(NamedTuple):
     keyword_only: bool = False
 
     def passed(self, value: str) -> str:
-        """The source text that passes a value for it."""
+        """The source text that passes a value for it.
+
+        >>> BoundParameter("until", "datetime", "as_of", keyword_only=True).passed("as_of")
+        'until=as_of'
+        """
         return f"{self.name}={value}" if self.keyword_only else value
 
 

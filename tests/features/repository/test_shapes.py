@@ -238,6 +238,7 @@ CONFIGS = {
     "queries": {"inputs": {"redemptions": "redemptions", "users": "users"}, "output": "out"},
     "decorated": {"view": "user_offers", "table": "redemptions", "key": "user_id", "target": "out"},
     "found_queries": {"inputs": {"redemptions": "redemptions", "users": "users"}, "output": "out"},
+    "named": {"inputs": {"redemptions": "redemptions", "users": "users"}, "target": "out"},
     "job_classes": {
         "view": "user_offers",
         "owner": "growth",

@@ -20,6 +20,7 @@ from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReadi
 from palmette.features.adoption.statements import result_of
 from palmette.features.adoption.trees import Cutoff, NotReadError, Ordering, Unread, tree_of
 from palmette.features.repository import Module
+from palmette.features.signature import parameters_of
 from palmette.features.spec.dfr import Table
 
 _DEEPEST = 30
@@ -64,14 +65,12 @@ class Interpreter:
         """The value that a function returns."""
         if self.depth > _DEEPEST:
             raise NotReadError(f"{code.node.name} calls itself")
-        names = [one.arg for one in (*code.node.args.posonlyargs, *code.node.args.args, *code.node.args.kwonlyargs)]
-        names = names[1:] if code.owner is not None and names[:1] in (["self"], ["cls"]) else names
+        parameters = parameters_of(code.node)
         scope = _Scope(self, code.module, code.owner)
         scope.names |= code.around
-        defaults = code.node.args.defaults
-        for name, default in zip(reversed(names), reversed(defaults), strict=False):
-            scope.names[name] = scope.value(default)
-        scope.names |= dict(zip(names, arguments, strict=False)) | dict(keywords)
+        given = {one.name: one.default for one in parameters if one.default is not None}
+        scope.names |= {name: scope.value(ast.parse(text, mode="eval").body) for name, text in given.items()}
+        scope.names |= dict(zip((one.name for one in parameters), arguments, strict=False)) | dict(keywords)
         self.depth += 1
         try:
             return scope.body(code.node.body)

@@ -36,7 +36,7 @@ def bind(source: str, entry: str, tables: Collection[str]) -> Bindings:
     if function is None:
         return Bindings(error=f"MissingFunction: the script has no function {entry!r}")
     bound: list[BoundParameter] = []
-    for parameter in parameters_of(function)[1 if "." in entry else 0 :]:
+    for parameter in parameters_of(function):
         binding = _binding(parameter, tables)
         if binding is not None:
             bound.append(binding)

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from palmette.features.artefacts import Conventions, ScriptStyle
+from palmette.features.artefacts import Conventions, Parameter, ScriptStyle
 from palmette.features.pyspark.code import docstring, indent, quoted, renamed, rendered
 from palmette.features.pyspark.scope import free_name
+from palmette.features.signature import parameters_of
 from palmette.features.spec.view import View
 from palmette.sandbox.import_policy import imported
 
@@ -197,25 +198,24 @@ def _documented(helper: str, style: ScriptStyle) -> str:
 
 def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
     """A quoted docstring: the summary, plus parameters and result if the team documents them."""
-    own = [one for one in node.args.args if one.arg not in ("self", "cls")]
     kind = ast.unparse(node.returns or ast.Constant(""))
     return rendered(
         _DOCSTRING,
         summary=docstring(summary),
         style=style.docstrings,
-        arguments=[(one.arg, ast.unparse(one.annotation) if one.annotation else "", _meaning(one)) for one in own],
+        arguments=[(one.name, one.annotation, _meaning(one)) for one in parameters_of(node)],
         kind=kind,
         returns="The rows." if "DataFrame" in kind else "The column.",
     )
 
 
-def _meaning(argument: ast.arg) -> str:
+def _meaning(argument: Parameter) -> str:
     """The description of a generated parameter, for a docstring."""
-    kind = ast.unparse(argument.annotation) if argument.annotation else ""
+    kind = argument.annotation
     if kind.startswith(("dict", "Dict", "Mapping")):
         return "The tables by name."
     if kind.endswith("DataFrame"):
-        return "The rows with their cut-offs." if argument.arg == "spine" else f"Rows of `{argument.arg}`."
+        return "The rows with their cut-offs." if argument.name == "spine" else f"Rows of `{argument.name}`."
     if kind.endswith(("datetime", "date", "str")):
         return "The cut-off: only what was known before it counts."
     return "The Spark session." if kind.endswith("SparkSession") else "A column."

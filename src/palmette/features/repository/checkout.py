@@ -163,11 +163,14 @@ class Checkout:
     @cached_property
     def test_names(self) -> tuple[str, ...]:
         """Patterns for names of test files: pytest's `python_files`."""
-        own = _dig(self.tool("pytest") or {}, "ini_options", "python_files")
+        return tuple(self._pytest_option("python_files")) or TEST_NAMES
+
+    def _pytest_option(self, name: str) -> list[str]:
+        own = _dig(self.tool("pytest") or {}, "ini_options", name)
         found = own.split() if isinstance(own, str) else _strings(own)
         for path, section in (("setup.cfg", "tool:pytest"), ("pytest.ini", "pytest"), ("tox.ini", "pytest")):
-            found += self.ini(path).get(section, "python_files", fallback="").split()
-        return tuple(found) or TEST_NAMES
+            found += self.ini(path).get(section, name, fallback="").split()
+        return found
 
     def is_test(self, path: str) -> bool:
         """Whether a Python file is a test file or a helper of tests."""
@@ -181,9 +184,7 @@ class Checkout:
         setuptools = self.tool("setuptools") or {}
         roots += _strings(_dig(setuptools, "packages", "find", "where"))
         roots += _strings(_dig(setuptools, "package-dir", ""))
-        roots += _strings(_dig(self.tool("pytest") or {}, "ini_options", "pythonpath"))
-        for path, section in (("setup.cfg", "tool:pytest"), ("pytest.ini", "pytest")):
-            roots += self.ini(path).get(section, "pythonpath", fallback="").split()
+        roots += self._pytest_option("pythonpath")
         roots += ["src"] if any(path.startswith("src/") for path in self.paths) else []
         clean = [str(PurePosixPath(root)) for root in roots if not root.startswith("/") and ".." not in root]
         present = [root for root in dict.fromkeys(clean) if root != "." and (self.root / root).is_dir()]

@@ -241,7 +241,7 @@ def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:
         role = role or ("main" if role_by_name(function.name) == "main" else None)
         if role is None or (role == "build" and function.name != builder):
             continue
-        parameters = tuple(one for one in inferred_parameters(function) if one.name not in ("self", "cls"))
+        parameters = inferred_parameters(function)
         returns = function.returns or "DataFrame" if role == "build" else inferred_returns(function)
         returns = re.sub(r"^tuple\[DataFrame(, DataFrame)*\]$", "tuple[DataFrame, ...]", returns)
         shapes.append(FunctionShape(name=function.name, role=role, parameters=parameters, returns=returns))

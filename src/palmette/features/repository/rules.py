@@ -22,7 +22,7 @@ from palmette.features.repository.habits import (
     output_columns,
 )
 from palmette.features.repository.readme import LINE_LENGTH
-from palmette.features.signature import is_frame, shape_of
+from palmette.features.signature import is_frame, parameters_of, shape_of
 
 _CODE = re.compile(r"`([^`]+)`")
 _NEVER = re.compile(r"\b(no|never|not|don't|avoid|without|forbid\w*|instead of)\b", re.IGNORECASE)
@@ -175,7 +175,7 @@ def _import(code: str, files: DeliveredFiles, *, is_forbidden: bool) -> _Claim:
 
 def _signature(node: ast.FunctionDef, rest: str, files: DeliveredFiles) -> _Claim:
     """The parameters of a function, if the rule gives them; tables of the view stand for tables of any name."""
-    given = [one.arg for one in _arguments(node)]
+    given = [one.name for one in parameters_of(node)]
     names = (re.split("[:=]", part)[0].strip() for part in rest.strip("()").partition(")")[0].split(","))
     wanted = [one for one in names if one not in ("", "self", "cls")]
     is_builder = node is files.builder and any(map(is_frame, shape_of(files.conventions, "build").parameters))
@@ -197,10 +197,6 @@ def _words(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if number and (wanted := words.get(number[1] or number[2])):
         found = [name for name in files.functions if number[1] or not name.startswith("_")]
         yield _Claim(f"it has {', '.join(f'`{name}`' for name in found)}", len(found) == wanted)
-
-
-def _arguments(node: ast.FunctionDef) -> list[ast.arg]:
-    return [one for one in [*node.args.args, *node.args.kwonlyargs] if one.arg not in ("self", "cls")]
 
 
 def _lines(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
@@ -275,8 +271,8 @@ def _linters(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if re.search(r"\b(annotat\w+|type hints?|typed)\b", rule, re.IGNORECASE) and not _NEVER.search(rule):
-        every = [(name, one) for name, node in files.functions.items() for one in _arguments(node)]
-        bare = [name for name, one in every if one.annotation is None]
+        every = [(name, one) for name, node in files.functions.items() for one in parameters_of(node)]
+        bare = [name for name, one in every if not one.annotation]
         yield _Claim(f"parameters without a type: {', '.join(bare) or 'none'}", not bare)
     if re.search(r"\b(results?|returns?)\b[^.;]*\bannotat", rule, re.IGNORECASE):
         bare = [name for name, node in files.functions.items() if node.returns is None]

@@ -162,7 +162,7 @@ def _functions(view: View, conventions: Conventions) -> Iterator[str]:
 def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[Violation]:
     methods = [node for top in tree.body if isinstance(top, ast.ClassDef) for node in top.body]
     defined = {
-        node.name: [one.name for one in parameters_of(node) if one.name not in ("self", "cls")]
+        node.name: [one.name for one in parameters_of(node)]
         for node in [*tree.body, *methods]
         if isinstance(node, ast.FunctionDef)
     }

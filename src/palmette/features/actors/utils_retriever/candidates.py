@@ -168,7 +168,7 @@ def _bound(function: Function, slots: Sequence[Slot], demand: Demand, prefix: st
     variable = function.node.args.vararg or function.node.args.kwarg
     if not slots or variable or not re.search(WANTS[demand.need].returns, function.returns.split(".")[-1]):
         return None
-    parameters = [p for p in function.parameters if p.name not in ("self", "cls")]
+    parameters = function.parameters
     bound: dict[str, Slot] = {}
     for slot in slots:
         parameter = next((p for p in parameters if p.name not in bound and slot.takes(p)), None)
