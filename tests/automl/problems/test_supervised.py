@@ -12,10 +12,11 @@ from palmette.automl.calls import build, source
 from palmette.automl.candidates import Candidate, Ensembling, Folds, Strategy
 from palmette.automl.composition import encoder_of, learner_of
 from palmette.automl.measure import Predictions, score
-from palmette.automl.problems.classification import class_names, positive_class
+from palmette.automl.problems.classification import positive_class
 from palmette.automl.problems.problem import EnsembleMember, problem_named, problem_of
 from palmette.automl.problems.supervised import folds_of, usual_folds
 from palmette.automl.profile import Profile
+from palmette.automl.samples.tables import keys_of
 from palmette.automl.task_spec.spec import Constraint, TaskSpec, Threshold
 from palmette.errors import UserError
 
@@ -166,8 +167,8 @@ def test_a_class_of_fewer_rows_than_folds_is_divided_at_random() -> None:
 
 @pytest.mark.parametrize("values", [[1, 2], [1.0, 2.0], ["1", "2.0"]])
 def test_whole_numbers_are_one_class_however_they_are_written(values: list[object]) -> None:
-    assert list(class_names(pd.Series(values))) == ["1", "2"]
-    assert list(class_names(pd.Series(["1.05", "v1.0"]))) == ["1.05", "v1.0"]
+    assert list(keys_of(pd.Series(values))) == ["1", "2"]
+    assert list(keys_of(pd.Series(["1.05", "v1.0"]))) == ["1.05", "v1.0"]
 
 
 def test_a_class_that_a_fold_lacks_has_the_probability_0() -> None:

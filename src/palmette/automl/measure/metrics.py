@@ -148,6 +148,8 @@ def score(metric: Metric, truth: NDArray[np.generic], predictions: Predictions, 
 
 def undefined(metric: Metric, truth: NDArray[np.generic]) -> str:
     """Why no prediction of rows with this truth (n,) has a value of the metric, as a clause; empty where some has."""
+    if not len(truth):
+        return "no value of the hold-out is known"
     every, are = (f"all {len(truth)} rows", "are") if len(truth) > 1 else ("the only row", "is")
     if metric.name in RANKINGS or metric.name in ("kappa", "quadratic_kappa"):
         return f"{every} {are} of the class {str(truth[0])!r}" if len(np.unique(truth)) == 1 else ""

@@ -18,6 +18,7 @@ from palmette.automl.planning.columns import drift_of, parts_of
 from palmette.automl.problems.problem import problem_named
 from palmette.automl.profile import Profile
 from palmette.automl.samples import SampleColumn, Samples
+from palmette.automl.samples.tables import keys_of
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
@@ -95,8 +96,7 @@ def _columns(samples: Samples, profile: Profile, data: DataPlan, rows: pd.DataFr
             chosen = parts_of(values, drift_of(column.name, rows, profile.split.target, profile.holdout.time))
             parts, note = chosen.parts, "; ".join(filter(None, (one.reason, chosen.reason)))
         words = fmean(len(str(text).split()) for text in values[:MEASURED]) if one.kind == "text" else 0.0
-        texts = {str(value).strip() for value in values.dropna().unique()} if one.kind == "category" else ()
-        categories = sorted({re.sub(r"^(-?\d+)\.0$", r"\1", text) for text in texts})
+        categories = sorted({*keys_of(values.drop_duplicates())} - {""}) if one.kind == "category" else []
         made.append(
             ColumnUse(
                 name=column.name,

@@ -14,6 +14,7 @@ from palmette.automl.learners.learner import LABELS
 from palmette.automl.measure import MOVED, Floats, Predictions, Task, in_order
 from palmette.automl.problems.supervised import Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile, TargetProfile
+from palmette.automl.samples.tables import keys_of
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
 from palmette.problems import error_of
@@ -46,7 +47,7 @@ class Classification(Supervised):
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
         target = profile.target
         assert target is not None
-        counts = class_names(rows[target.name]).value_counts()
+        counts = keys_of(rows[target.name]).value_counts()
         if len(counts) < 2:
             raise error_of(UserError, "one-class", target=target, only=counts.index[0], count=len(rows))
         if len(counts) > len(rows) / 2:
@@ -72,7 +73,7 @@ class Classification(Supervised):
         return self.truth(rows)
 
     def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
-        return class_names(rows[self.blueprint.target]).to_numpy(str)
+        return keys_of(rows[self.blueprint.target]).to_numpy(str)
 
     def encoded_target(self, rows: pd.DataFrame, strategy: Strategy) -> NDArray[Any]:
         """Returns class numbers; raises ValueError for a class that the blueprint does not list."""
@@ -139,11 +140,6 @@ class Classification(Supervised):
         if not labels.isin(classes).all():
             raise ValueError("a prediction is not one of the classes")
         return Predictions(labels.to_numpy(str), made, classes)
-
-
-def class_names(target: pd.Series) -> pd.Series:
-    """Returns class names as text; whole numbers lose their fraction."""
-    return target.astype(str).str.strip().str.replace(WHOLE, r"\1", regex=True)
 
 
 def are_probabilities(outputs: Floats) -> bool:

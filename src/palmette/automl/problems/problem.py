@@ -6,7 +6,7 @@ A problem is a plug-in (entry points `palmette.problems`), created with the blue
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -18,7 +18,19 @@ from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy
 from palmette.automl.kinds import Kind
-from palmette.automl.measure import METRICS, Floats, Metric, Predictions, Scorer, Task, interval, score
+from palmette.automl.measure import (
+    METRICS,
+    Floats,
+    Metric,
+    Predictions,
+    Scorer,
+    Task,
+    Units,
+    difference,
+    interval,
+    score,
+    undefined,
+)
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
@@ -112,19 +124,8 @@ class EndpointRequest(NamedTuple):
     answer: Any  # expected response as JSON
 
 
-def scored(
-    metric: Metric,
-    truth: NDArray[np.generic],
-    made: Predictions,
-    baseline: Predictions | None,
-    positive: str | None = None,
-    **resampling: Any,
-) -> Score:
-    """Scores predictions with an interval, and the baseline beside them; `resampling` is as of `interval`."""
-    bounds = interval(metric, truth, made, positive, **resampling)
-    other = None if baseline is None else score(metric, truth, baseline, positive)
-    value = score(metric, truth, made, positive)
-    return Score(metric=metric.name, value=value, low=bounds.low, high=bounds.high, baseline=other)
+Judge = Callable[[Metric, Predictions], tuple[NDArray[np.generic], Predictions, Units | None]]
+"""Returns the truth (n,), predictions of it in the unit of the metric, and the units that intervals resample."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,7 @@ class Problem(ABC):
     together: ClassVar[str] = ""
     """Request field for rows that the endpoint answers together; empty if each row is answered by itself."""
     no_onnx: ClassVar[str] = ""  # why no model can be converted to ONNX, as a clause
+    side_metrics: ClassVar[tuple[str, ...]] = ()  # metrics that are reported beside the metric of the run
 
     blueprint: Blueprint
 
@@ -283,15 +285,31 @@ class Problem(ABC):
         Raises KeyError or ValueError where the table is not of these rows, or has impossible values.
         """
 
-    @abstractmethod
+    def judge(self, splits: DataSplits) -> Judge:
+        """Returns how predictions of the hold-out are compared with its truth."""
+        raise NotImplementedError
+
     def scores(
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
         """Scores predictions of the hold-out, the metric of the run first; undefined scores are left out."""
+        judge, found, positive = self.judge(splits), list[Score](), self.blueprint.positive
+        for name in dict.fromkeys((self.blueprint.metric, *also, *self.side_metrics)):
+            truth, mine, units = judge(metric := METRICS[name], made)
+            if not undefined(metric, truth):
+                bounds = interval(metric, truth, mine, positive, units=units)
+                value = score(metric, truth, mine, positive)
+                usual = None if baseline is None else score(metric, truth, judge(metric, baseline)[1], positive)
+                found.append(Score(metric=name, value=value, low=bounds.low, high=bounds.high, baseline=usual))
+        return found
 
-    @abstractmethod
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
         """Returns whether predictions of the hold-out beat the baseline by more than noise."""
+        judge = self.judge(splits)
+        (truth, mine, units), (_, other, _) = (judge(self.metric, one) for one in (made, baseline))
+        if undefined(self.metric, truth):
+            return False
+        return difference(self.metric, truth, mine, other, self.blueprint.positive, units=units).low > 0
 
     @abstractmethod
     def unmeasured(self, splits: DataSplits) -> str:

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
+from palmette.automl.artefacts import FeatureImportance, Occlusion
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
 from palmette.automl.kinds import UNUSABLE, file_kinds, with_contents
-from palmette.automl.measure import METRICS, Floats, Predictions, Scale, SupervisedScorer, difference, undefined
+from palmette.automl.measure import Floats, Predictions, Scale, SupervisedScorer, undefined
 from palmette.automl.problems.explanations import FILES, Ask, importance, occlusions, telling_rows
-from palmette.automl.problems.problem import EnsembleMember, Problem, ReportData, scored
+from palmette.automl.problems.problem import EnsembleMember, Judge, Problem, ReportData
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
@@ -31,7 +31,6 @@ SHORT = 15.0  # budget in seconds below which there are three folds
 class Supervised(Problem):
     """Compares candidates by out-of-fold predictions of the target."""
 
-    side_metrics: ClassVar[tuple[str, ...]]  # metrics that are reported beside the metric of the run
     suffix: ClassVar[str]  # of the ensembles of scikit-learn
     stacking: ClassVar[Call]  # the linear model on the predictions of stacked members
 
@@ -109,21 +108,9 @@ class Supervised(Problem):
         given = {"weights": [round(one, 4) for one in weights]} if len({*weights}) > 1 else {}
         return self.voter(ensembling).where(estimators=named, **given)
 
-    def scores(
-        self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
-    ) -> list[Score]:
-        truth, positive, units = self.truth(splits.holdout), self.blueprint.positive, splits.holdout_units
-        asked = [name for name in also if METRICS[name].task == self.metric.task]
-        names = dict.fromkeys((self.blueprint.metric, *asked, *self.side_metrics))
-        metrics = [METRICS[name] for name in names if not undefined(METRICS[name], truth)]
-        return [scored(metric, truth, made, baseline, positive, units=units) for metric in metrics]
-
-    def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
-        """Uses the paired bootstrap of the difference; False if the metric is undefined."""
-        truth, units = self.truth(splits.holdout), splits.holdout_units
-        if undefined(self.metric, truth):
-            return False
-        return difference(self.metric, truth, made, baseline, self.blueprint.positive, units=units).low > 0
+    def judge(self, splits: DataSplits) -> Judge:
+        truth = self.truth(splits.holdout)
+        return lambda _, made: (truth, made, splits.holdout_units)
 
     def unmeasured(self, splits: DataSplits) -> str:
         return undefined(self.metric, self.truth(splits.holdout))
@@ -177,14 +164,12 @@ def folds_of(
         return np.asarray(order * count // len(rows), dtype=np.int64)
     if groups is not None and 1 < len(np.unique(groups)) < len(groups):
         count = min(count, len(np.unique(groups)))
-        grouped = GroupKFold if strata is None else StratifiedGroupKFold
-        parts = grouped(count, shuffle=True, random_state=seed).split(rows, strata, groups)
-    elif strata is not None and np.unique(strata, return_counts=True)[1].min() >= count:
-        parts = StratifiedKFold(count, shuffle=True, random_state=seed).split(rows, strata)
+        splitter = GroupKFold if strata is None else StratifiedGroupKFold
     else:
-        parts = KFold(count, shuffle=True, random_state=seed).split(rows)
+        is_even = strata is not None and np.unique(strata, return_counts=True)[1].min() >= count
+        splitter, groups = StratifiedKFold if is_even else KFold, None
     folds = np.empty(len(rows), dtype=np.int64)
-    for number, (_, valid) in enumerate(parts):
+    for number, (_, valid) in enumerate(splitter(count, shuffle=True, random_state=seed).split(rows, strata, groups)):
         folds[valid] = number
     return folds
 

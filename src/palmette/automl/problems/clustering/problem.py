@@ -233,7 +233,7 @@ def traits_of(
         if column.kind not in SHOWN:
             continue
         if column.kind in ("number", "datetime"):
-            middles = (values[clusters == one].dropna().median() for one in range(count))
+            middles = values.groupby(clusters).median().reindex(range(count))
             is_time = column.kind == "datetime"
             shown = [str(one)[:10].replace("NaT", "–") if is_time else number(one, 3) for one in middles]
             yield ColumnByCluster(column.name, "median", tuple(shown), _correlation_ratio(values.rank(), clusters))
@@ -272,10 +272,6 @@ def _typical_words(name: str, texts: pd.Series, clusters: NDArray[np.intp]) -> C
 def _correlation_ratio(values: pd.Series, clusters: NDArray[np.intp]) -> float:
     """Returns the squared correlation ratio; 0 for a constant."""
     known = values.notna().to_numpy()
-    numbers, groups = values.to_numpy(float)[known], clusters[known]
-    whole = float(((numbers - numbers.mean()) ** 2).sum()) if len(numbers) else 0.0
-    if not whole:
-        return 0.0
-    sizes, sums = np.bincount(groups), np.bincount(groups, numbers)
-    here = sizes > 0
-    return float((sizes[here] * (sums[here] / sizes[here] - numbers.mean()) ** 2).sum() / whole)
+    numbers = values[known].astype(float)
+    between, whole = numbers.groupby(clusters[known]).transform("mean").var(ddof=0), numbers.var(ddof=0)
+    return float(between / whole) if whole > 0 else 0.0

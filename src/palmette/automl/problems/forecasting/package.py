@@ -86,14 +86,10 @@ def _answer(use: SeriesUse, name: str, index: pd.Index, made: Predictions) -> li
     """Returns the rows of a forecast as JSON."""
     values = made.values.astype(float).reshape(use.horizon, len(use.targets))
     bands = None if made.quantiles is None else made.quantiles.reshape(use.horizon, len(use.targets), -1)
-    rows = []
-    for step, stamp in enumerate(index):
-        row: dict[str, Any] = {use.time or "step": stamp.isoformat() if hasattr(stamp, "isoformat") else float(stamp)}
-        if use.series:
-            row[use.series] = name
-        for place, target in enumerate(use.targets):
-            row[target] = float(values[step, place])
-            for number, quantile in enumerate(use.quantiles):
-                row[band(target, quantile)] = float(bands[step, place, number]) if bands is not None else None
-        rows.append(row)
-    return rows
+    stamps = [stamp.isoformat() if hasattr(stamp, "isoformat") else float(stamp) for stamp in index]
+    rows = pd.DataFrame({use.time or "step": stamps, **({use.series: name} if use.series else {})})
+    for place, target in enumerate(use.targets):
+        rows[target] = values[:, place]
+        for number, quantile in enumerate(use.quantiles):
+            rows[band(target, quantile)] = None if bands is None else bands[:, place, number]
+    return [{str(key): one for key, one in row.items()} for row in rows.to_dict("records")]

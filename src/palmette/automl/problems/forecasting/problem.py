@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,12 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from palmette.automl.artefacts import Score
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
 from palmette.automl.kinds import UNUSABLE, Kind
 from palmette.automl.learners.forecasting.series import SeriesColumns, regular_tables
-from palmette.automl.measure import METRICS, Floats, Metric, Predictions, SupervisedScorer, Task, difference
+from palmette.automl.measure import Floats, Metric, Predictions, SupervisedScorer, Task, Units, undefined
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import read_use, repairs_of
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_errors
@@ -24,9 +24,9 @@ from palmette.automl.problems.problem import (
     EndpointRequest,
     EnsembleMember,
     Forecasts,
+    Judge,
     Problem,
     ReportData,
-    scored,
 )
 from palmette.automl.problems.supervised import first_metric
 from palmette.automl.profile import Profile
@@ -35,7 +35,6 @@ from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
 from palmette.problems import error_of
 
-REPORTED = ("mae", "rmse", "mase", "smape", "wql")
 FOLDS = 3
 SHOWN = 6  # most forecasts that the report draws
 WEIGHTED = "palmette.automl.learners.forecasting.simple.WeightedForecasts"
@@ -80,6 +79,7 @@ class Forecasting(Problem):
     has_target: ClassVar[bool] = False
     task: ClassVar[Task] = "forecasting"
     draws_rows: ClassVar[bool] = False
+    side_metrics: ClassVar = ("mae", "rmse", "mase", "smape", "wql")
     templates: ClassVar[Path | None] = package.TEMPLATES
     together: ClassVar[str] = "history"
     no_onnx: ClassVar[str] = "each prediction depends on a history of rows"
@@ -154,15 +154,10 @@ class Forecasting(Problem):
         self, rows: pd.DataFrame, folds: NDArray[np.int64], fold: int
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Returns the rows before the fold, to train on, and the same rows with the fold's own, to forecast from."""
-        places = RowPositions.of(rows, self.use)
-        inside, steps = folds == fold, np.array([*places.lengths], dtype=np.int64)
-        starts, ends = steps.copy(), steps.copy()
-        np.minimum.at(starts, places.series[inside], places.step[inside])
-        for number in range(len(steps)):
-            mine = inside & (places.series == number)
-            ends[number] = places.step[mine].max() + 1 if mine.any() else 0
-        learnt = (places.step >= 0) & (places.step < starts[places.series])
-        return learnt, (places.step >= 0) & (places.step < ends[places.series])
+        places, inside = RowPositions.of(rows, self.use), folds == fold
+        steps = pd.Series(places.step[inside]).groupby(places.series[inside])
+        start, last = (one.reindex(places.series).to_numpy() for one in (steps.min(), steps.max()))
+        return (places.step >= 0) & ~(places.step >= start), (places.step >= 0) & (places.step <= last)
 
     def outputs(self, estimator: Any, features: Any, strategy: Strategy) -> Floats:
         """Forecasts the rows after the training rows (n, targets), one horizon at a time."""
@@ -234,26 +229,12 @@ class Forecasting(Problem):
             raise ValueError("some forecasts are not finite")
         return Predictions(values, quantiles=np.column_stack(bands) if bands else None, levels=levels)
 
-    def scores(
-        self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
-    ) -> list[Score]:
-        windows, found = self._windows(splits), []
-        for name in dict.fromkeys((self.blueprint.metric, *also, *REPORTED)):
-            truth, mine, units = _compared(name, windows, made)
-            if not len(truth) or (name == "rmsle" and truth.min() <= -1):
-                continue
-            other = None if baseline is None else _compared(name, windows, baseline)[1]
-            found.append(scored(METRICS[name], truth, mine, other, units=units))
-        return found
-
-    def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
-        windows, name = self._windows(splits), self.blueprint.metric
-        truth, mine, units = _compared(name, windows, made)
-        other = _compared(name, windows, baseline)[1]
-        return bool(len(truth)) and difference(METRICS[name], truth, mine, other, units=units).low > 0
+    def judge(self, splits: DataSplits) -> Judge:
+        return partial(_compared, self._windows(splits))
 
     def unmeasured(self, splits: DataSplits) -> str:
-        return "" if np.isfinite(self._windows(splits).truth).any() else "no value of the hold-out is known"
+        truth = self._windows(splits).truth
+        return undefined(self.metric, truth[np.isfinite(truth)])
 
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
@@ -275,10 +256,10 @@ def columns_of(request: SplitRequest) -> SeriesColumns:
     return SeriesColumns(request.forecast.targets, request.time, series=request.forecast.series)
 
 
-def _compared(name: str, windows: HoldoutWindows, made: Predictions) -> tuple[Floats, Predictions, NDArray[np.int64]]:
+def _compared(windows: HoldoutWindows, metric: Metric, made: Predictions) -> tuple[Floats, Predictions, Units]:
     """Returns the truth, predictions and units of known values, divided by the naive error for MASE."""
     known = np.flatnonzero(np.isfinite(windows.truth))
-    scales = windows.scales[known] if name == "mase" else np.ones(len(known))
+    scales = windows.scales[known] if metric.name == "mase" else np.ones(len(known))
     some = made.take(known)
     bands = None if some.quantiles is None else some.quantiles / scales[:, None]
     scaled = Predictions(some.values.astype(float) / scales, quantiles=bands, levels=some.levels)

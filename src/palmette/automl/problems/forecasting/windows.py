@@ -44,20 +44,13 @@ class RowPositions:
             lengths.append(len(grid))
         return cls(series, step, tuple(lengths))
 
-    def from_step(self, starts: Mapping[int, int]) -> NDArray[np.bool_]:
-        """(n,): whether a row is at or after the start of its series; False in series without a start."""
-        first = np.array([starts.get(number, np.iinfo(np.int64).max) for number in range(len(self.lengths))])
-        return np.asarray(self.step >= first[self.series])
-
 
 def held_out(places: RowPositions, use: SeriesUse, share: float) -> NDArray[np.bool_]:
     """(n,): whether a row is in the hold-out, the last whole horizons of its series; short series have none."""
-    starts = {}
-    for number, length in enumerate(places.lengths):
-        windows = max(1, min(int(share * length / use.horizon), length // use.horizon - 2))
-        if length - windows * use.horizon >= use.horizon + 2:
-            starts[number] = length - windows * use.horizon
-    return places.from_step(starts)
+    lengths, horizon = np.array(places.lengths), use.horizon
+    windows = np.clip((share * lengths / horizon).astype(int), 1, np.maximum(lengths // horizon - 2, 1))
+    starts = lengths - windows * horizon
+    return np.asarray((places.step >= starts[places.series]) & (starts >= horizon + 2)[places.series])
 
 
 def folds_of(places: RowPositions, use: SeriesUse, count: int) -> Ints:
@@ -173,12 +166,12 @@ class HoldoutWindows:
 
 
 def naive_errors(tables: Mapping[str, pd.DataFrame], use: SeriesUse) -> dict[str, list[float]]:
-    """Returns the `naive_error` of each target by series, of regular rows."""
-    return {name: [naive_error(table[one], use.season) for one in use.targets] for name, table in tables.items()}
+    """Returns the mean absolute difference of values a season apart, by series and target, of regular rows; of
+    neighbours if the series is too short."""
+    return {name: [_naive_error(table[one], use.season) for one in use.targets] for name, table in tables.items()}
 
 
-def naive_error(values: pd.Series, season: int) -> float:
-    """Returns the mean absolute difference of values a season apart; of neighbours if the series is too short."""
+def _naive_error(values: pd.Series, season: int) -> float:
     numbers = filled(values)
     lag = season if len(numbers) > season else 1
     error = float(np.abs(numbers[lag:] - numbers[:-lag]).mean()) if len(numbers) > lag else 0.0
