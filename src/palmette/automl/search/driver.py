@@ -25,19 +25,8 @@ from palmette.automl.calls import build
 from palmette.automl.composition import reader_of
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import problem_of
-from palmette.automl.search.job import (
-    CONTEXT,
-    ENCODINGS,
-    FOLDS,
-    GROUPS,
-    LOG,
-    OUTPUTS,
-    OWN,
-    ROWS,
-    SearchJob,
-    SearchLog,
-    sampled_rows,
-)
+from palmette.automl.search import job as files
+from palmette.automl.search.job import SearchJob, SearchLog, sampled_rows
 from palmette.automl.search.schedule import Rating, Schedule
 from palmette.automl.search.stored_features import write_array
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
@@ -54,8 +43,8 @@ def main(folder: Path) -> None:
     """Runs the job in `folder`."""
     job = SearchJob.read(folder)
     start = time.monotonic() - max(0.0, time.time() - job.started)
-    sys.path.insert(0, str(folder / OWN))
-    for name in (OUTPUTS, ENCODINGS):
+    sys.path.insert(0, str(folder / files.OWN))
+    for name in (files.OUTPUTS, files.ENCODINGS):
         (folder / name).mkdir(exist_ok=True)
     workspace = _workspace(folder, job)
     end = start + job.seconds - ENDING
@@ -90,18 +79,18 @@ def _search(schedule: Schedule, workspace: Workspace) -> None:
 
 
 def _workspace(folder: Path, job: SearchJob) -> Workspace:
-    rows = pd.read_parquet(folder / ROWS)
-    reader, context, groups = build(reader_of(job.blueprint)), folder / CONTEXT, folder / GROUPS
+    rows = pd.read_parquet(folder / files.ROWS)
+    reader, context, groups = build(reader_of(job.blueprint)), folder / files.CONTEXT, folder / files.GROUPS
     frame = reader.fit_transform(rows.drop(columns=job.blueprint.target, errors="ignore"))
     beside = reader.transform(pd.read_parquet(context)) if context.exists() else None
     problem = problem_of(job.blueprint)
     return Workspace(
-        folder=folder / ENCODINGS,
+        folder=folder / files.ENCODINGS,
         blueprint=job.blueprint,
         problem=problem,
         rows=rows,
         frame=problem.inputs(frame, beside),
-        folds=np.load(folder / FOLDS, allow_pickle=False),
+        folds=np.load(folder / files.FOLDS, allow_pickle=False),
         groups=np.load(groups, allow_pickle=False) if groups.exists() else None,
     )
 
@@ -142,7 +131,7 @@ class RecordedSchedule(Schedule):
         if len(self.kept) < self.total:
             every = np.full((self.total, *outputs.shape[1:]), np.nan)
             every[self.kept] = outputs
-        write_array(self.folder / OUTPUTS / f"{name}.npy", np.ascontiguousarray(every, dtype=np.float64))
+        write_array(self.folder / files.OUTPUTS / f"{name}.npy", np.ascontiguousarray(every, dtype=np.float64))
         self.write()
 
     def write(self) -> None:
@@ -150,7 +139,7 @@ class RecordedSchedule(Schedule):
         spent = os.times()
         rows = len(self.kept) if len(self.kept) < self.total else 0
         log = SearchLog(trials=tuple(self.trials), processor_seconds=round(sum(spent[:4]), 2), rows=rows)
-        write_whole(self.folder / LOG, log.model_dump_json().encode())
+        write_whole(self.folder / files.LOG, log.model_dump_json().encode())
 
 
 class Pool:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -54,9 +55,9 @@ class SearchJob(Model):
     """Names of the candidates that serve as reference for the others."""
     seconds: float = Field(gt=0)
     """Wall-clock time, counted from `started`."""
-    started: float
+    started: float = Field(default_factory=time.time)
     """Unix time."""
-    workers: int = Field(ge=1)
+    workers: int = Field(default_factory=lambda: cores(), ge=1)
     tuning: bool = True
     only_fold: int | None = None
     """The only fold to predict, if any. Its rows carry the targets of other rows, to hide their own."""

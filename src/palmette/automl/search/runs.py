@@ -122,8 +122,6 @@ class Search:
             candidates=(dummy, *planned[:1], *lines, *rest),
             baselines=tuple(sorted(one.name for one in (dummy, *lines))),
             seconds=max(seconds, 0.5),
-            started=time.time(),
-            workers=cores(),
             tuning=self.blueprint.tuning,
         )
         folder = self.folder / "job"
@@ -163,14 +161,9 @@ class Search:
             count = int(inside.sum())
             target[inside] = np.random.default_rng(self.blueprint.seed + fold).choice(target[~inside].to_numpy(), count)
             train = train.assign(**{self.blueprint.target: target})
+        blueprint, every = self.blueprint, tuple(own)
         job = SearchJob(
-            blueprint=self.blueprint,
-            candidates=tuple(own),
-            seconds=seconds,
-            started=time.time(),
-            workers=workers,
-            tuning=False,
-            only_fold=fold,
+            blueprint=blueprint, candidates=every, seconds=seconds, workers=workers, tuning=False, only_fold=fold
         )
         folder = self.folder / f"job-{fold}"
         done = self.drive(job, modules, train, folder.name)

@@ -8,7 +8,7 @@ goes on with as many rows as the quickest has time for.
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -387,8 +387,6 @@ class Schedule:
 
 
 def _shares(job: SearchJob) -> dict[Track, float]:
-    tracks: Sequence[Track] = tuple(dict.fromkeys(candidate_track(one) for one in job.candidates))
-    given = {track: max(job.blueprint.shares.get(track, 0.0), 0.0) for track in tracks}
-    if not sum(given.values()):
-        given = dict.fromkeys(tracks, 1.0)
-    return {track: share / sum(given.values()) for track, share in given.items()}
+    given = {track: max(job.blueprint.shares.get(track, 0.0), 0.0) for track in map(candidate_track, job.candidates)}
+    total = sum(given.values())
+    return {track: share / total if total else 1 / len(given) for track, share in given.items()}

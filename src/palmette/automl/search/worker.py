@@ -4,8 +4,7 @@ import pickle
 import time
 import traceback
 import warnings
-from collections import OrderedDict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +28,6 @@ ALL_ROWS = -1  # used in place of a fold number: fit on all rows and predict the
 SAMPLE = -2  # used in place of a fold number: fit on a few rows, or encode them, to estimate the time for all
 SAMPLE_ROWS = 1000  # rows of a timed fit
 DUMMY = "dummy"  # the learner that ignores features
-CACHED_BYTES = 1 << 28  # limit of the encoded folds that a worker keeps in memory
 
 
 class FoldTask(NamedTuple):
@@ -63,7 +61,6 @@ class Workspace:
     frame: Any  # typed columns without the target, as the problem's encoders expect them
     folds: NDArray[np.int64]
     groups: NDArray[np.int64] | None = None  # (n,): equal for rows that must stay in one fold
-    _cached: OrderedDict[str, tuple[Any, Any]] = field(default_factory=OrderedDict)
 
     def fit(self, task: FoldTask) -> FoldResult:
         """Fits a candidate without a fold's rows and predicts them. Returns failures as results."""
@@ -91,8 +88,7 @@ class Workspace:
         folder.mkdir(exist_ok=True)
         rows, frame = (one.iloc[kept].reset_index(drop=True) for one in (self.rows, self.frame))
         groups = None if self.groups is None else self.groups[kept]
-        fields: dict[str, Any] = {"rows": rows, "frame": frame, "groups": groups, "_cached": OrderedDict()}
-        return replace(self, folder=folder, folds=self.folds[kept], **fields)
+        return replace(self, folder=folder, rows=rows, frame=frame, folds=self.folds[kept], groups=groups)
 
     def _fitted(self, task: FoldTask) -> FoldResult:
         candidate, strategy = task.candidate, task.candidate.strategy
@@ -137,22 +133,15 @@ class Workspace:
         if candidate.learner == DUMMY and self.problem.has_target:
             return np.zeros((int(learnt.sum()), 1)), np.zeros((int(valid.sum()), 1))
         scale = candidate.strategy.target_transform
-        name = f"{encoding_key(candidate, self.blueprint)}-{fold}.pickle"
-        if name in self._cached:
-            self._cached.move_to_end(name)
-            return self._cached[name]
-        path = self.folder / name
+        path = self.folder / f"{encoding_key(candidate, self.blueprint)}-{fold}.pickle"
         if path.exists():
             made: tuple[Any, Any] = pickle.loads(path.read_bytes())
-        else:
-            target = self.problem.encoded_target(self.rows, Strategy(target_transform=scale))
-            transformer = build(encoder)
-            train = transformer.fit_transform(self.frame[learnt], None if target is None else target[learnt])
-            made = train, transformer.transform(self.frame[valid])
-            write_whole(path, pickle.dumps(made, protocol=5))
-        self._cached[name] = made
-        while len(self._cached) > 1 and sum(map(_bytes, self._cached.values())) > CACHED_BYTES:
-            self._cached.popitem(last=False)
+            return made
+        target = self.problem.encoded_target(self.rows, Strategy(target_transform=scale))
+        transformer = build(encoder)
+        train = transformer.fit_transform(self.frame[learnt], None if target is None else target[learnt])
+        made = train, transformer.transform(self.frame[valid])
+        write_whole(path, pickle.dumps(made, protocol=5))
         return made
 
 
@@ -164,7 +153,3 @@ def work(pipe: Connection, workspace: Workspace) -> None:
         except EOFError:
             return
         pipe.send(workspace.fit(task))
-
-
-def _bytes(made: tuple[Any, Any]) -> int:
-    return sum(int(getattr(getattr(one, "data", one), "nbytes", 0)) for one in made)
