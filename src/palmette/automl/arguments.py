@@ -1,8 +1,10 @@
 """Arguments of the environment `automl`, from a command or a Python call; imports little, so commands start fast."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import to_jsonable_python
 
 from palmette.knowledge.datasets import is_named
 
@@ -33,7 +35,7 @@ def arguments_of(
         dry_run: Whether to stop after planning.
         options: `RUN_OPTIONS` and fields of `TaskFile`; None and empty values are ignored.
     """
-    given = {name: _plain(value) for name, value in options.items() if value not in (None, "", (), [], {})}
+    given = to_jsonable_python({name: one for name, one in options.items() if one not in (None, "", (), [], {})})
     run = {name: given.pop(name) for name in RUN_OPTIONS if name in given}
     if holdout is not None:
         given["split"] = ",".join(filter(None, [str(given.get("split", "")), f"{holdout:g}"]))
@@ -61,11 +63,3 @@ def _place(place: str, folder: Path | None = None) -> str:
 def places_of(named: Sequence[str], file: Path) -> tuple[str, ...]:
     """Returns the paths in a task file as absolute paths, resolved relative to the file."""
     return tuple(_place(place, file.parent) for place in named)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(each) for each in value]
-    return str(value) if isinstance(value, Path) else value

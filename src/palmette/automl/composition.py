@@ -235,16 +235,12 @@ def readers_of(columns: Sequence[ColumnUse]) -> list[tuple[Kind, Value, list[str
     """The argument of `read_columns`: the usual reader of all columns of a kind, then the others, which override it."""
     found: list[tuple[Kind, Value, list[str]]] = []
     for kind in dict.fromkeys((*ORDER, *(one.kind for one in columns))):
-        groups: list[tuple[Value, list[str]]] = []
-        for one in (column for column in columns if column.kind == kind):
+        every, groups = [one for one in columns if one.kind == kind], dict[str, tuple[Value, list[str]]]()
+        for one in every:
             reader = cell_reader(one)
-            if (names := next((names for call, names in groups if call == reader), None)) is not None:
-                names.append(one.name)
-            else:
-                groups.append((reader, [one.name]))
-        groups.sort(key=lambda group: -len(group[1]))
-        for place, (reader, names) in enumerate(groups):
-            found.append((kind, reader, names if place else [one.name for one in columns if one.kind == kind]))
+            groups.setdefault(source(reader), (reader, []))[1].append(one.name)
+        for place, (reader, alike) in enumerate(sorted(groups.values(), key=lambda group: -len(group[1]))):
+            found.append((kind, reader, alike if place else [one.name for one in every]))
     return found
 
 

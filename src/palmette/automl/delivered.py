@@ -52,29 +52,28 @@ def _imported(folder: Path, name: str) -> Iterator[ModuleType]:
 
     It stays in `sys.modules`, so that its models can be pickled, unless another package already has this name.
     """
+
+    def forget() -> dict[str, ModuleType]:
+        return {key: sys.modules.pop(key) for key in [*sys.modules] if key.partition(".")[0] == name}
+
     with _importing:
-        others = {key: one for key, one in sys.modules.items() if key.partition(".")[0] == name}
-        if others and Path(str(others[name].__file__)).parent == folder.resolve() / name:
-            yield others[name]
+        loaded = sys.modules.get(name)
+        if loaded and Path(str(loaded.__file__)).parent == folder.resolve() / name:
+            yield loaded
             return
-        _forget(name)
+        others = forget()
         sys.path.insert(0, str(folder.resolve()))
         try:
             importlib.invalidate_caches()
             yield importlib.import_module(name)
         except BaseException:
-            _forget(name)
+            forget()
             raise
         finally:
             sys.path.remove(str(folder.resolve()))
             if others:
-                _forget(name)
+                forget()
                 sys.modules.update(others)
-
-
-def _forget(name: str) -> None:
-    for key in [key for key in sys.modules if key.partition(".")[0] == name]:
-        del sys.modules[key]
 
 
 def explanation(

@@ -80,6 +80,8 @@ def open_automl(
         InputError: the data or the task file cannot be read; the message names file, reason and remedy.
         UserError: a data set, topology or model is unavailable, or the folder for the package is taken.
     """
+    from palmette.automl.composition import unavailable
+
     wanted = _arguments(arguments)
     task = _given_task(wanted)
     if len(task.sentence) > MOST_TEXT:
@@ -113,7 +115,7 @@ def open_automl(
         "columns": DataSummary.model_validate(samples.model_dump()) if samples else DataSummary(),
         "places": places,
         "given_task": task,
-        "tracks": list(task.tracks or _available_tracks()),
+        "tracks": list(task.tracks or [one for one in get_args(Track) if not unavailable(one)] or ["traditional"]),
     }
     return Setup(
         topology=topology,
@@ -171,14 +173,6 @@ def topology_file(name: str) -> Path:
     if _is_there(name) and Path(name).is_file():
         return Path(name)
     raise error_of(UserError, "no-topology", name, built_in, name=name, built_in=", ".join(sorted(built_in)))
-
-
-def _available_tracks() -> tuple[Track, ...]:
-    """Returns the tracks with usable learners, or `traditional` if there are none."""
-    from palmette.automl.composition import unavailable
-
-    tracks: tuple[Track, ...] = get_args(Track)
-    return tuple(track for track in tracks if not unavailable(track)) or ("traditional",)
 
 
 def _data(task: TaskSpec, human: Human) -> tuple[DataSource, Samples | None]:

@@ -37,11 +37,9 @@ MAYBE = (".txt", ".gz", ".bz2", ".xz", ".zip", "")
 NOTES = ("readme", "licence", "license", "changelog", "requirements")
 WORKBOOK = "xl/workbook.xml"
 FORMATS = {b"PAR1": "parquet", b"SQLite format 3\0": "sqlite", b"ARROW1": "arrow"}
-PACKED: dict[bytes, tuple[str, Callable[[io.BytesIO], Any]]] = {
-    b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
-    b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
-    b"BZh": ("bzip2", bz2.BZ2File),
-}
+PACKED: dict[bytes, Callable[[io.BytesIO], Any]] = {
+    b"\x1f\x8b": lambda stream: gzip.GzipFile(fileobj=stream), b"\xfd7zXZ\0": lzma.LZMAFile, b"BZh": bz2.BZ2File,
+}  # fmt: skip
 REFUSED: tuple[tuple[str, tuple[bytes, ...]], ...] = (
     ("a text document", (b"%PDF", b"{\\rtf")),
     ("an image", (b"\x89PNG", b"\xff\xd8\xff", b"GIF8")),
@@ -87,7 +85,6 @@ class Opened:
     member: str
     data: bytes
     format: str  # the format of `DataFile`; `text` for CSV or JSON
-    compression: str
     sha256: str
     size: int  # bytes of the file itself
 
@@ -189,37 +186,36 @@ def open_file(path: Path) -> Iterator[Opened]:
     except (OSError, ValueError) as error:
         raise refusal("unreadable", path, error=getattr(error, "strerror", None) or error) from error
     sha256 = hashlib.sha256(data).hexdigest()
-    for member, content, compression in _unpacked(path, data):
+    for member, content in _unpacked(path, data):
         name = f"{path} ({member})" if member else str(path)
         if not content.strip(b"\0 \t\r\n"):
             raise refusal("empty-file/data", name)
-        yield Opened(path, member, content, _format(name, content), compression, sha256, len(data))
+        yield Opened(path, member, content, _format(name, content), sha256, len(data))
 
 
-def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
-    """(member, bytes, compression) of each file in a file."""
+def _unpacked(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """(member, bytes) of each file in a file."""
     try:
         magic = next((one for one in PACKED if data.startswith(one)), b"")
         if magic and (magic != b"BZh" or data[4:6] == b"1A"):
-            compression, opener = PACKED[magic]
-            with opener(io.BytesIO(data)) as file:
+            with PACKED[magic](io.BytesIO(data)) as file:
                 content = file.read(most_unpacked(len(data)) + 1)
             require_unpacked(path, len(content), len(data))
-            yield "", content, compression
+            yield "", content
         elif data[:4] == b"PK\x03\x04":
             yield from _zipped(path, data)
         else:
-            yield "", data, ""
+            yield "", data
     except DAMAGE as error:
         raise refusal("damaged-archive", path, error=error) from error
 
 
-def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
+def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = archive.namelist()
         require_unpacked(path, sum(info.file_size for info in archive.infolist()), len(data))
         if WORKBOOK in names:
-            yield "", data, ""
+            yield "", data
             return
         if "[Content_Types].xml" in names or "mimetype" in names:
             raise refusal("not-a-table", path, what="an office document")
@@ -233,7 +229,7 @@ def _zipped(path: Path, data: bytes) -> Iterator[tuple[str, bytes, str]]:
             raise refusal("empty-file/archive", path)
         _require_few(path, files)
         for info in sorted(files, key=lambda info: info.filename):
-            yield (info.filename if len(files) > 1 else ""), archive.read(info), "zip"
+            yield (info.filename if len(files) > 1 else ""), archive.read(info)
 
 
 def _format(name: str, data: bytes) -> str:

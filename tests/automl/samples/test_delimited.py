@@ -74,7 +74,7 @@ def test_arrow_splits_a_regular_text_as_the_csv_module_does(
 ) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, quoting=quoting, lineterminator="\n").writerows([("x", "y", "z"), *rows, ("end", "2", "3")])
-    opened = Opened(Path("d.csv"), "", b"", "text", "", "", 0)
+    opened = Opened(Path("d.csv"), "", b"", "text", "", 0)
     with monkeypatch.context() as patched:
         fast = read_delimited(opened, text.getvalue(), "utf-8", found := Repairs())
         patched.setattr(delimited, "_regular_table", lambda *_: None)

@@ -49,20 +49,16 @@ def recalled_candidates(
     knowledge: Knowledge, allowed: Collection[str], facts: DataFacts, strategies: Sequence[Strategy]
 ) -> list[Candidate]:
     """Returns trainable candidates that led similar runs; those that several runs share come first."""
-    votes: Counter[str] = Counter()
-    made: dict[str, Candidate] = {}
+    votes, made, found = Counter[str](), dict[str, Candidate](), list[Candidate]()
     for insight in knowledge.insights:
         for place, one in enumerate(insight.candidates):
-            candidate = _trainable(one, allowed, facts, strategies)
-            if candidate is not None:
-                made.setdefault(substance(candidate), candidate)
-                votes[substance(candidate)] += 10 - min(place, 9)
-    names: Counter[str] = Counter()
-    found = []
-    for key, _ in votes.most_common(MOST_RECALLED):
-        names[made[key].learner] += 1
-        name = f"{made[key].learner}-recalled-{names[made[key].learner]}"
-        found.append(made[key].model_copy(update={"name": name, "tuned": names[made[key].learner] == 1}))
+            if candidate := _trainable(one, allowed, facts, strategies):
+                made.setdefault(key := substance(candidate), candidate)
+                votes[key] += 10 - min(place, 9)
+    for chosen in (made[key] for key, _ in votes.most_common(MOST_RECALLED)):
+        number = 1 + sum(one.learner == chosen.learner for one in found)
+        update = {"name": f"{chosen.learner}-recalled-{number}", "tuned": number == 1}
+        found.append(chosen.model_copy(update=update))
     return found
 
 
@@ -74,18 +70,12 @@ def _trainable(
         return None
     if any(known.get(name) != kind or kind not in facts.kinds for kind, name in one.encoders.items()):
         return None
+    named = {"name": f"{one.learner}-recalled", "reason": "it led a similar run"}
     try:
-        strategy = Strategy.model_validate(dict(one.strategy))
-        return Candidate(
-            name=f"{one.learner}-recalled",
-            learner=one.learner,
-            encoders=dict(one.encoders),
-            settings=dict(one.settings),
-            strategy=strategy if strategy in strategies else strategies[0],
-            reason="it led a similar run",
-        )
+        made = Candidate.model_validate(one.model_dump() | named)
     except ValidationError:
         return None
+    return made if made.strategy in strategies else made.model_copy(update={"strategy": strategies[0]})
 
 
 def informed(strategies: Sequence[PlanStrategy], knowledge: Knowledge) -> list[PlanStrategy]:

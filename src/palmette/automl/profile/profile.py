@@ -9,13 +9,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.kinds import BUILT_IN, Kind, file_kinds
-from palmette.automl.profile import (
-    ColumnProfile,
-    Frequent,
-    NumberFacts,
-    Profile,
-    TargetProfile,
-)  # fmt: skip
+from palmette.automl.profile import ColumnProfile, Frequent, NumberFacts, Profile, TargetProfile
 from palmette.automl.profile.association import LeakContext
 from palmette.automl.profile.leaks import find_leaks
 
@@ -89,12 +83,13 @@ def column_figures(name: str, column: Any, kind: Kind) -> ColumnProfile:
 
 def target_figures(name: str, column: Any, problem: str) -> TargetProfile:
     """Figures of the training rows of the target."""
+    from scipy.stats import entropy
+
     if problem == "classification":
-        counts = column.value_counts().to_numpy(float)
-        shares = counts / counts.sum()
-        entropy = float(-(shares * np.log(shares)).sum() / math.log(len(shares))) if len(shares) > 1 else 0.0
-        classes = {"classes": frequent(column, CLASSES), "class_count": len(counts), "entropy": figure(entropy)}
-        return TargetProfile.model_validate({"name": name, "problem": problem, **classes})
+        counts = column.value_counts()
+        even = figure(float(entropy(counts, base=len(counts)))) if len(counts) > 1 else 0.0
+        classes = frequent(column, CLASSES)
+        return TargetProfile(name=name, problem=problem, classes=classes, class_count=len(counts), entropy=even)
     values = column.to_numpy(float)
     facts = numbers(values)
     low, high = np.quantile(values, [0.01, 0.99])

@@ -334,7 +334,7 @@ def _table(kind: FileKind, folder: Path, rows: Sequence[tuple[str, str]]) -> Raw
     kept = [row for row in rows if row[1] or not labelled]
     frame = pd.DataFrame([row[: len(names)] for row in kept], columns=names, dtype=object)
     total = hashlib.sha256("\n".join(map("\t".join, kept)).encode()).hexdigest()
-    opened = Opened(folder, "", b"", "files", "", total, 0)
+    opened = Opened(folder, "", b"", "files", total, 0)
     return Raw(opened, "", "files", names, frame, Repairs(), files=((kind.name, kind.name),))
 
 

@@ -251,7 +251,7 @@ def _arrow(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _duckdb(opened: Opened) -> Iterator[tuple[str, pd.DataFrame]]:
-    if opened.compression:
+    if opened.size != len(opened.data):
         raise opened.refusal("damaged-file/compressed")
     most = max(DUCKDB_NEEDS, most_unpacked(opened.size))
     with duckdb.connect(str(opened.path), read_only=True) as connection:

@@ -247,14 +247,9 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
     loaded = Loaded(samples, table, known if len(inference) else None)
     if form is None:
         return loaded
-    answers = (
-        form.frame.assign(**form.named)
-        .astype(object)
-        .where(form.frame.notna(), None)
-        .set_axis(list(form.sources), axis=1)
-    )
+    answers = form.frame.assign(**form.named).astype(object).where(form.frame.notna(), None)
     order = submission_order(form, roles.inference, roles.key) if roles.key and len(inference) else None
-    return replace(loaded, submission=answers, submission_order=order)
+    return replace(loaded, submission=answers.set_axis(list(form.sources), axis=1), submission_order=order)
 
 
 def _report(roles: Roles, repairs: Repairs) -> None:

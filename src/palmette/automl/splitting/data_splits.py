@@ -156,10 +156,7 @@ class DataSplits:
             return self
         order = np.random.default_rng(seed).permutation(len(self.train))
         if classes is not None:
-            rank = np.zeros(len(order), dtype=int)
-            for name in np.unique(classes):
-                here = classes[order] == name
-                rank[here] = np.arange(int(here.sum()))
+            rank = pd.Series(order).groupby(classes[order]).cumcount()
             order = order[np.argsort(rank >= least, kind="stable")]
         rows = np.sort(order[:most])
         groups = None if self.groups is None else self.groups[rows]

@@ -13,14 +13,11 @@ from palmette.automl.task_spec.vocabulary import learner_named, metric_named, ne
 from palmette.engine.registry import names
 from palmette.errors import did_you_mean
 
-_LIMITS: Mapping[str, tuple[spec.Quantity, str, str]] = {
-    "latency": ("latency", "seconds", "20ms"),
-    "batch_time": ("batch_time", "seconds", "2s"),
-    "training_time": ("training_time", "seconds", "60s"),
-    "size": ("size", "bytes", "5MB"),
-    "parameters": ("parameters", "", "1e6"),
-}
-"""Quantity, unit and example of each limit."""
+_LIMITS: Mapping[str, tuple[str, str]] = {
+    "latency": ("seconds", "20ms"), "batch_time": ("seconds", "2s"), "training_time": ("seconds", "60s"),
+    "size": ("bytes", "5MB"), "parameters": ("", "1e6"),
+}  # fmt: skip
+"""Unit and example of each limit."""
 COMPARED = re.compile(r"\s*(?P<name>.+?)\s*(?P<sign>[<>]=?|≤|≥)\s*(?P<number>[^<>=≤≥]+?)\s*")
 _UPPER, _LOWER = ("<=", "<"), (">=", ">")
 _LEVELS: Mapping[str, spec.Level] = {
@@ -65,13 +62,13 @@ def parse_constraint(text: str) -> spec.Constraint:
         ValueError: the text is not a limit.
     """
     found = COMPARED.fullmatch(text)
-    examples = ", ".join(f"{name}<={one[2]}" for name, one in _LIMITS.items())
+    examples = ", ".join(f"{name}<={example}" for name, (_, example) in _LIMITS.items())
     if found is None:
         raise ValueError(f"{text!r} is not a limit; write for example accuracy>=0.9, {examples}")
     name = found["name"].casefold().replace(" ", "_").replace("-", "_")
     sign: spec.Comparison | None = comparison_of(found["sign"])
     if name in _LIMITS:
-        quantity, unit, example = _LIMITS[name]
+        (unit, example), quantity = _LIMITS[name], cast("spec.Quantity", name)
         amount = parse_amount(found["number"])
         if amount is None or amount.unit != unit or sign not in ("<", "<=") or amount.value <= 0:
             raise ValueError(f"{text!r} is not a limit on {quantity}; write for example {name}<={example}")
