@@ -1,5 +1,6 @@
 """Applies the steps of a source, in order, to plain rows."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -98,11 +99,9 @@ class StepState:
     def extract(self, rule: fsc_steps.Extract) -> None:
         of, part = f"`{rule.of}`", rule.date_part or ""
         if rule.split is not None:
-            separator, place = rule.split.by, rule.split.part
-            self.schema.require([rule.of])
-            self.column(rule.column, c.STRING, lambda row: _part(row[rule.of], separator, place))
-            return
-        if rule.regex is not None:
+            separator = re.sub(r"(\W)", r"\\\1", rule.split.by)
+            text = f"try_element_at(split({of}, {_sql(separator)}), {rule.split.part})"
+        elif rule.regex is not None:
             pattern = _sql(rule.regex.pattern)
             text = f"CASE WHEN {of} RLIKE {pattern} THEN regexp_extract({of}, {pattern}, {rule.regex.group}) END"
         elif rule.json_field is not None:
@@ -206,12 +205,6 @@ def _sql(value: Any) -> str:
     if value is None:
         return "NULL"
     return f"CAST('{value!r}' AS double)" if isinstance(value, float) else sql_literal(value)
-
-
-def _part(text: str | None, separator: str, part: int) -> str | None:
-    parts = [] if text is None else text.split(separator)
-    index = part - 1 if part > 0 else len(parts) + part
-    return parts[index] if part and 0 <= index < len(parts) else None
 
 
 class _OtherTable:
