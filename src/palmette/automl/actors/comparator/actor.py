@@ -150,25 +150,36 @@ class Comparator(BaseActor):
     ) -> Comparison | Violation:
         """Fits the choice and the best baseline side by side.
 
-        After the first of the `limits`, in seconds, the baseline is delivered instead, unless that is the dummy. What
-        nothing can replace goes on until the second limit.
+        What does not end in time gives way to the next: an ensemble to its best member, for which time is kept, and any
+        model to the baseline, unless that is the dummy. The last has until the second of the `limits`, in seconds.
         """
-        best, late = compared.baseline, f"the best baseline, {_late(chosen)}"
-        baseline = None if best is None else _alone(best, compared, chosen, late)
+        late = f"as the final fit of {', '.join(chosen.names)} did not end in time"
+
+        def instead(one: CandidateResult, who: str) -> Selection:
+            facts = {"rows": chosen.rows, "reason": f"{who}, {late}"}
+            return alone(one, compared.scorer).model_copy(update=facts)
+
+        best = compared.baseline
+        baseline = None if best is None else instead(best, "the best baseline")
         beside = baseline if baseline and baseline.members != chosen.members else None
-        substitute = beside if beside and beside.best_single != compared.baselines[0] else None
-        choices = _in_turn(input, compared, chosen, limits, bool(substitute))
+        choices = [("package", chosen, limits[0])]
+        if len(chosen.members) > 1:
+            single = next(one for one in compared.results if one.name == chosen.best_single)
+            kept = min(STARTS + SLACK * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
+            member = instead(single, f"{single.name} alone")
+            choices = [("package", chosen, limits[0] - kept), ("member", member, max(kept, SHORTEST))]
+        if beside and beside.best_single != compared.baselines[0]:
+            choices.append(("baseline", beside, limits[1]))
+        choices[-1] = (*choices[-1][:2], limits[1])
         with ThreadPoolExecutor(1) as pool:
             fit = pool.submit(self.fitted, input, beside, (), place / "baseline", limits[0]) if beside else None
             for kind, chosen, seconds in choices:
                 board = leaderboard(compared, chosen)
-                if made := self.fitted(input, chosen, board, place / kind, seconds):
+                other = fit.result() if fit and kind == "baseline" else None
+                is_done = isinstance(other, FittedPackage)
+                if made := other if is_done else self.fitted(input, chosen, board, place / kind, seconds):
                     break
-            other = fit.result() if fit else made
-        if made is None and substitute:
-            chosen, board = substitute, leaderboard(compared, substitute)
-            again = input, chosen, board, place / "baseline", limits[1]
-            made = other = other if isinstance(other, FittedPackage) else self.fitted(*again)
+            other = fit.result() if fit and chosen is not beside else made
         if not isinstance(made, FittedPackage):
             message = f"The final fit did not end within {limits[1]:.0f} s."
             return made or Violation(code="fit-failed", message=message, subject="train.py")
@@ -200,33 +211,6 @@ class Comparator(BaseActor):
             searched=load.rows or len(splits.train),
             baselines=baselines,
         )
-
-
-def _in_turn(
-    input: ComparatorInput, compared: ComparedResults, chosen: Selection, limits: Sequence[float], has_other: bool
-) -> list[tuple[str, Selection, float]]:
-    """What to fit, with its kind and seconds, until a fit ends in time: an ensemble gives way to its best member.
-
-    The member has the time that is kept for it, or the shortest of a final fit; the last has the second of the limits,
-    where there is no other model.
-    """
-    last = limits[0] if has_other else limits[1]
-    if len(chosen.members) == 1:
-        return [("package", chosen, last)]
-    single = next(one for one in compared.results if one.name == chosen.best_single)
-    kept = min(STARTS + SLACK * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
-    member = _alone(single, compared, chosen, f"{single.name} alone, {_late(chosen)}")
-    seconds = max(kept, SHORTEST) if has_other else last
-    return [("package", chosen, limits[0] - kept), ("member", member, seconds)]
-
-
-def _alone(one: CandidateResult, compared: ComparedResults, chosen: Selection, reason: str) -> Selection:
-    """A candidate in place of the choice, on as many rows."""
-    return alone(one, compared.scorer).model_copy(update={"rows": chosen.rows, "reason": reason})
-
-
-def _late(chosen: Selection) -> str:
-    return f"as the final fit of {', '.join(chosen.names)} did not end in time"
 
 
 def _selected(
