@@ -18,16 +18,16 @@ from palmette.automl.task_spec.spec import (
 
 CASES: list[tuple[dict[str, Any], str, str]] = [
     ({"threshold": Threshold(column="price", comparison=">", value=5000)}, "threshold", "price > 5000"),
-    ({"clusters": Clusters(least=2, most=5)}, "clusters", "at least 2, at most 5"),
-    ({"clusters": Clusters(count=4)}, "clusters", "4"),
+    ({"clusters": Clusters(least=2, most=5)}, "clusters", "least 2; most 5"),
+    ({"clusters": Clusters(count=4)}, "clusters", "count 4"),
     ({"metric": "f1_macro"}, "metric", "Macro F1"),
     ({"exclude": ("name", "id")}, "exclude", "name, id"),
     (
         {"split": SplitSpec(by="time", column="day", test_share=0.3, test_from="2024", folds=4)},
         "split",
-        "time day, 30.0 % held out, from 2024 on, 4 folds",
+        "by time; column day; test share 0.3; test from 2024; folds 4",
     ),
-    ({"split": SplitSpec(test_share=0)}, "split", "no hold-out"),
+    ({"split": SplitSpec(test_share=0)}, "split", "test share 0.0"),
     (
         {"constraints": (Constraint(quantity="latency", comparison="<=", value=0.02),)},
         "constraints",
@@ -79,7 +79,7 @@ def test_defaults_without_a_source_are_left_out_and_the_data_fill_in() -> None:
         "split.by": FieldSource(origin="flag", words="--split"),
     }
     (found,) = interpretation(TaskSpec(sources=split))
-    assert found == ("split", "20.0 % held out", "--folds; --split")
+    assert found == ("split", "test share 0.2", "--folds; --split")
     blueprint = findings_for().blueprint
     assert ("metric", "Accuracy", "the data") in interpretation(TaskSpec(), blueprint)
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from palmette.automl.candidates import Blueprint
-from palmette.automl.formatting import clean, constraint, learner, many, metric, names, seconds, share
-from palmette.automl.task_spec.spec import Clusters, FieldSource, Forecast, SplitSpec, TaskSpec
+from palmette.automl.formatting import clean, constraint, learner, metric, names, seconds
+from palmette.automl.task_spec.spec import FieldSource, TaskSpec
+from palmette.documents import Model
 
 LEVELS = {"required": "only", "preferred": "first", "forbidden": "without", "baseline": "compared with"}
 
@@ -18,41 +19,17 @@ class Interpreted(NamedTuple):
     source: str  # the origin of the value
 
 
-def _split(found: SplitSpec) -> str:
-    parts = (
-        f"{found.by} {found.column}".strip(),
-        f"{share(found.test_share)} held out" if found.test_share else "no hold-out",
-        f"from {found.test_from} on" if found.test_from else "",
-        many(found.folds, "fold") if found.folds else "",
-    )
-    return ", ".join(filter(None, parts))
-
-
-def _clusters(found: Clusters) -> str:
-    if found.count:
-        return str(found.count)
-    bounds = ((found.least, "at least"), (found.most, "at most"))
-    return ", ".join(f"{words} {bound}" for bound, words in bounds if bound)
-
-
-def _forecast(found: Forecast) -> str:
-    parts = (
-        f"{found.horizon} ahead" if found.horizon else "",
-        f"every {found.frequency}" if found.frequency else "",
-        f"of {', '.join(found.targets)}" if len(found.targets) > 1 else "",
-        f"for each {found.series}" if found.series else "",
-        f"{', '.join(found.known_ahead)} known ahead" if found.known_ahead else "",
-        f"with holidays of {found.holidays}" if found.holidays else "",
-    )
-    return ", ".join(filter(None, parts))
+def _fields(found: Model) -> str:
+    """The fields that have a value, as a task file names them."""
+    given = {name.replace("_", " "): value for name, value in found if value not in (None, "", ())}
+    texts = {name: ", ".join(map(str, value)) if isinstance(value, tuple) else value for name, value in given.items()}
+    return "; ".join(f"{name} {text}" for name, text in texts.items())
 
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     **dict.fromkeys(("include", "exclude", "known_after", "prefer", "tracks", "arrays"), ", ".join),
-    "clusters": _clusters,
-    "forecast": _forecast,
+    **dict.fromkeys(("clusters", "forecast", "split"), _fields),
     "metric": metric,
-    "split": _split,
     "constraints": lambda found: "; ".join(map(constraint, found)),
     "learners": lambda found: "; ".join(f"{LEVELS[one.level]} {learner(one.name)}" for one in found),
     "ensemble": lambda found: "several models together" if found else "one model",
