@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from report_cases import findings_for
 
-from palmette.automl.report.interpretation import SHOWN, interpretation, interpretation_lines
+from palmette.automl.report.interpretation import interpretation, interpretation_lines
 from palmette.automl.task_spec.spec import (
     Clusters,
     Constraint,
@@ -84,16 +84,11 @@ def test_defaults_without_a_source_are_left_out_and_the_data_fill_in() -> None:
     assert ("metric", "Accuracy", "the data") in interpretation(TaskSpec(), blueprint)
 
 
-def test_every_field_is_shown() -> None:
-    """The sentence, and what had no effect, have places of their own."""
-    assert set(SHOWN) == set(TaskSpec.model_fields) - {"sentence", "sources", "unread", "unmet"}
-
-
 def test_lines_are_aligned_and_harmless() -> None:
     task = TaskSpec(target="pri\x1b[2Jce", problem="regression", unread=("fast\nplease",), unmet=("on a phone",))
     assert interpretation_lines(task) == [
-        "problem  regression      default",
         "target   pri\\u001b[2Jce  default",
+        "problem  regression      default",
         "? not understood, without effect: fast please",
         "✗ cannot be met: on a phone",
     ]

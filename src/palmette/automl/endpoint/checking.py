@@ -10,7 +10,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
 
 from palmette.automl.artefacts import Latency
 from palmette.automl.endpoint.service import UNREADABLE, HttpReply, Service
@@ -19,9 +22,6 @@ from palmette.automl.project import surroundings
 from palmette.engine.actor import Measurement, Violation
 from palmette.sandbox import Limits, Sandbox, python_command
 from palmette.sandbox.suite import Suite, run_suite
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SINGLES = 20  # requests for single rows that are compared with `predict.py`
 MOST_COLUMNS = 40  # about how many columns of a wide table get bad values in requests
@@ -193,8 +193,6 @@ def rows_of_requests(rows: pd.DataFrame) -> list[Row]:
 
 def plain(value: Any) -> str | bool | float | None:
     """The JSON value of a cell."""
-    import numpy as np
-
     from palmette.automl.samples.values import text_of
 
     value = value.item() if isinstance(value, np.bool_ | np.number) else value

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+import pandas as pd
 
 from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint.folder import read_manifest
@@ -18,9 +20,6 @@ from palmette.problems import error_of
 from palmette.sandbox import Sandbox
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.temporary import temporary_folder
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SECONDS = 3600.0  # for the prediction of a file
 REFUSAL = "ColumnError: "
@@ -104,8 +103,6 @@ def file_columns(folder: Path) -> list[str]:
 
 def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: Path) -> pd.DataFrame:
     """Rows with the contents of their files: of a table, of a folder of files, or of one file."""
-    import pandas as pd
-
     from palmette.automl.kinds import TEXT_FILES, kind_of_file, with_contents
     from palmette.automl.opening import files_below
     from palmette.automl.samples import Repairs

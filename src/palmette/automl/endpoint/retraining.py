@@ -6,7 +6,11 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from palmette.automl.candidates import Blueprint, Strategy
 from palmette.automl.endpoint.delivered import artefact, delivered
@@ -21,11 +25,6 @@ from palmette.errors import MachineError, UserError
 from palmette.problems import error_of
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.temporary import temporary_folder
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    from numpy.typing import NDArray
 
 SHARE = 0.25  # share of the new rows that is held out for the comparison
 FEWEST = 20  # fewest held-out rows for a comparison
@@ -100,8 +99,6 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
 
 def _visible(rows: pd.DataFrame, others: list[pd.DataFrame], blueprint: Blueprint) -> pd.DataFrame:
     """The training rows, and other rows without their target where the problem sees all rows."""
-    import pandas as pd
-
     if not problem_of(blueprint).sees_all_rows:
         return rows
     context = pd.concat(others, ignore_index=True).drop(columns=blueprint.target, errors="ignore")
@@ -110,8 +107,6 @@ def _visible(rows: pd.DataFrame, others: list[pd.DataFrame], blueprint: Blueprin
 
 def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The typed rows of a file: those with a target, and those without."""
-    import pandas as pd
-
     from palmette.automl.samples.load import in_classes, load
 
     loaded = load([data], table, [one.array.asked for one in blueprint.columns if one.array])
@@ -132,9 +127,6 @@ def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, p
 
 def _repeated(run: str, rows: pd.DataFrame, blueprint: Blueprint) -> NDArray[np.bool_]:
     """(n,): whether the old model was trained on the row; False where the data of the run are gone."""
-    import numpy as np
-    import pandas as pd
-
     try:
         known = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile).split).train
     except UserError:
@@ -148,9 +140,6 @@ def _repeated(run: str, rows: pd.DataFrame, blueprint: Blueprint) -> NDArray[np.
 
 def _held_out(rows: pd.DataFrame, fresh: NDArray[np.bool_], blueprint: Blueprint) -> NDArray[np.bool_]:
     """(n,): whether the row is held out: by time, by group or at random, as in the run's folds."""
-    import numpy as np
-    import pandas as pd
-
     by = blueprint.folds.by if blueprint.folds.by in rows else ""
     units: NDArray[Any] = np.random.default_rng(blueprint.seed).permutation(len(rows))
     if by and blueprint.folds.kind == "time":

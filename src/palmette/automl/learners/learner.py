@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Cost, Setting
 from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout
@@ -138,8 +140,6 @@ class FoldData:
     @property
     def stopping(self) -> tuple[Any, Any]:
         """Validation rows and their target, without classes that the training rows lack."""
-        import numpy as np
-
         known = np.isin(self.valid_target, np.unique(self.target)) if self.has_classes else slice(None)
         return self.valid[known], self.valid_target[known]
 

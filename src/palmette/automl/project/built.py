@@ -6,7 +6,9 @@ import csv
 import io
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.measure import Predictions
@@ -17,9 +19,6 @@ from palmette.engine.storage import write_whole
 from palmette.sandbox import Access, ExecutionResult, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_made
 from palmette.sandbox.supervisor.folders import remove
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MODEL = "model"
 FITTED = frozenset({"model.joblib", "metadata.json", "MLmodel"})  # the files of a fitted model
@@ -97,8 +96,6 @@ class BuiltPackage:
 
     def _answers(self, folder: Path, rows: int, columns: int) -> pd.DataFrame:
         """The answers of `predict.py` as text; one surplus row is kept to detect too many."""
-        import pandas as pd
-
         longest = max((len(name.encode()) for name in self.blueprint.classes), default=0)
         most = (rows + 2) * (columns * CELL_BYTES + longest) + 4 * columns * (longest + CELL_BYTES)
         content = read_made(folder, ANSWERS, most)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
 from palmette.automl.kinds import as_url, file_kind, with_contents
 from palmette.automl.parsing import MONTH, QUARTER, first_month
 from palmette.automl.samples import Dialect, Reading, TableFormat
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TEXT = {"sep": ",", "encoding": "utf-8", "quotechar": '"', "quoting": 0, "escapechar": None, "skiprows": 0}
 SHEET = {"sheet_name": "", "skiprows": 0}
@@ -79,8 +78,6 @@ def in_file_form(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
 
 
 def _written(values: pd.Series[Any], column: ColumnUse) -> pd.Series[Any]:
-    import pandas as pd
-
     reading = column.reading
     if file_kind(column.kind):
         return pd.Series([as_url(value) for value in values], values.index, object)
@@ -114,8 +111,6 @@ def number_text(value: float, reading: Reading) -> str:
 
 def date_text(value: pd.Timestamp, formats: Sequence[str]) -> str:
     """A timestamp in the first format of its column if that is exact, else in ISO 8601."""
-    import pandas as pd
-
     form = formats[0] if formats else ""
     text = (value.to_period("Q") if QUARTER in form else value).strftime(form)
     same = form and pd.to_datetime(first_month(text), format=form.replace(QUARTER, MONTH), errors="coerce") == value

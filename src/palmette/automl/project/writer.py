@@ -12,7 +12,9 @@ from functools import cache
 from importlib.metadata import packages_distributions, version
 from itertools import cycle, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.calls import Call, Name, paths_of, source
@@ -28,9 +30,6 @@ from palmette.automl.project.vendoring import vendored
 from palmette.automl.weights import weights_named
 from palmette.documents import read_plain
 from palmette.engine.actor import TextFile
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXAMPLES = 4  # rows for tests and documentation
 LEADERS = 5  # candidates in the README
@@ -228,8 +227,6 @@ def _short(value: Any) -> Any:
 
 
 def _column_by_column(blueprint: Blueprint) -> pd.DataFrame:
-    import pandas as pd
-
     columns: dict[str, Any] = {}
     for place, one in enumerate(blueprint.columns):
         kind = file_kind(one.kind)

@@ -185,23 +185,25 @@ class RegressionResults(NamedTuple):
 
 
 def regression_results(truth: Floats, predicted: Floats, target: str, is_log: bool) -> RegressionResults | None:
-    """Compares true and predicted values (n,); None without any. `is_log`: the metric is about ratios."""
+    """Compares true and predicted values (n,); None without any. `is_log`: plots show logarithms."""
     known = np.isfinite(truth) & np.isfinite(predicted)
     truth, predicted = truth[known], predicted[known]
     if not truth.size:
         return None
     error = predicted - truth
     half, most = (float(one) for one in np.quantile(np.abs(error), [0.5, 0.9]))
-    log = is_log and min(truth.min(), predicted.min()) > 0
+    places, shown, said = target, truth, predicted
+    if is_log and min(truth.min(), predicted.min()) > 0:
+        places, shown, said = f"log10 of {target}", np.log10(truth), np.log10(predicted)
     some = np.sort(np.random.default_rng(0).permutation(len(truth))[:SHOWN])
-    low, high = _range(np.concatenate([truth, predicted]), log)
-    x, y = Axis(f"True {target}", low, high, log), Axis(f"Predicted {target}", low, high, log)
+    low, high = around([*shown.tolist(), *said.tolist()])
+    x, y = Axis(f"True {places}", low, high), Axis(f"Predicted {places}", low, high)
     against = Plot(f"Predicted against true values of {target}", x, y)
-    against.dots(truth[some], predicted[some])
+    against.dots(shown[some], said[some])
     against.line(np.array([low, high]), np.array([low, high]), "guide")
-    x = Axis(f"Predicted {target}", *_range(predicted, log), log)
-    residuals = Plot(f"Residuals of {target}", x, Axis("Predicted minus true", *around(error.tolist())))
-    residuals.dots(predicted[some], error[some])
+    x = Axis(f"Predicted {places}", *around(said.tolist()))
+    residuals = Plot(f"Residuals of {target}", x, Axis("Predicted minus true", *around((said - shown).tolist())))
+    residuals.dots(said[some], (said - shown)[some])
     residuals.line(np.array([x.low, x.high]), np.zeros(2), "guide")
     caption = "Above the dashed line the prediction is too high. A trend or a funnel shows where to trust it less."
     figures = (
@@ -213,10 +215,6 @@ def regression_results(truth: Floats, predicted: Floats, target: str, is_log: bo
         low, high = float(truth[rows[0]]), float(truth[rows[-1]])
         parts.append(ErrorRange(low, high, len(rows), float(np.abs(error[rows]).mean()), float(error[rows].mean())))
     return RegressionResults(half, most, float(error.mean()), tuple(parts), figures)
-
-
-def _range(values: Floats, log: bool) -> tuple[float, float]:
-    return (float(values.min()) / 1.1, float(values.max()) * 1.1) if log else around(values.tolist())
 
 
 def cluster_figures(found: ClusterResults) -> Iterator[Figure]:

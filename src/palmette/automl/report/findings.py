@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 from markupsafe import Markup
 from pydantic import BaseModel
 
@@ -84,8 +85,6 @@ def findings_of(run: RunResult) -> ReportFindings:
 
 def _report_data(run: Path, known: Mapping[str, Any], splits: DataSplits) -> ReportData:
     """Report data from the package's answers on the hold-out, or without one from out-of-fold outputs."""
-    import pandas as pd
-
     assessment, comparison = known["assessment"], known["comparison"]
     problem, selection, made = problem_of(known["blueprint"]), comparison.selection, None
     folder = Store(run / "fitted").folder(comparison.store or known["assembly"].store)

@@ -19,15 +19,17 @@ class Interpreted(NamedTuple):
     source: str  # the origin of the value
 
 
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 def _fields(found: Model) -> str:
     """The fields that have a value, as a task file names them."""
-    given = {name.replace("_", " "): value for name, value in found if value not in (None, "", ())}
-    texts = {name: ", ".join(map(str, value)) if isinstance(value, tuple) else value for name, value in given.items()}
-    return "; ".join(f"{name} {text}" for name, text in texts.items())
+    given = ((name.replace("_", " "), value) for name, value in found if value not in (None, "", ()))
+    return "; ".join(f"{name} {_plain(value)}" for name, value in given)
 
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("include", "exclude", "known_after", "prefer", "tracks", "arrays"), ", ".join),
     **dict.fromkeys(("clusters", "forecast", "split"), _fields),
     "metric": metric,
     "constraints": lambda found: "; ".join(map(constraint, found)),
@@ -36,27 +38,22 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "data": lambda found: ", ".join(place.rstrip("/").rpartition("/")[2] for place in found),
     "budget": seconds,
 }
-"""Formatters of fields that `str` does not show well."""
-SHOWN = (
-    "problem", "target", "threshold", "positive", "labels", "clusters", "forecast", "metric", "include", "exclude",
-    "known_after", "group_by", "time", "split", "constraints", "learners", "prefer", "tracks", "ensemble", "data",
-    "table", "arrays", "budget", "plans", "seed", "out",
-)  # fmt: skip
-"""Fields in display order."""
+"""Formatters of fields that `_plain` does not show well."""
+ELSEWHERE = frozenset({"sentence", "sources", "unread", "unmet"})  # fields that are shown beside the interpretation
 DECIDED = ("problem", "target", "metric", "positive")  # fields that the data decide if the request does not
 
 
 def interpretation(task: TaskSpec, blueprint: Blueprint | None = None) -> tuple[Interpreted, ...]:
     """Fields that were given, read or assumed; with a blueprint also those that the data decided."""
     found = []
-    for name in SHOWN:
+    for name, field in type(task).model_fields.items():
         value = getattr(task, name)
         sources = [one for path, one in task.sources.items() if path.partition(".")[0] == name]
         if name in DECIDED and not value and blueprint and getattr(blueprint, name):
             value, sources = getattr(blueprint, name), sources or [FieldSource(origin="data")]
-        is_default = value == type(task).model_fields[name].get_default(call_default_factory=True)
-        if value not in (None, "", ()) and (sources or not is_default):
-            text = FORMATS.get(name, str)(value)
+        is_default = value == field.get_default(call_default_factory=True)
+        if name not in ELSEWHERE and value not in (None, "", ()) and (sources or not is_default):
+            text = FORMATS.get(name, _plain)(value)
             words = dict.fromkeys(_source(one, name) for one in sources)
             found.append(Interpreted(name, text, "; ".join(words) or "default"))
     return tuple(one for one in found if one.value)

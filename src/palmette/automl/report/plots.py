@@ -24,26 +24,16 @@ class Axis(NamedTuple):
     label: str
     low: float
     high: float
-    is_log: bool = False
     is_share: bool = False  # whether ticks are percentages
     is_whole: bool = False
 
     def at(self, values: Floats) -> Floats:
         """Positions of values on the axis, 0 to 1 inside its range."""
-        low, high, given = self.low, self.high, np.asarray(values, dtype=float)
-        if self.is_log:
-            low, high, given = math.log(low), math.log(high), np.log(np.maximum(given, 1e-300))
-        return (given - low) / (high - low) if high > low else np.full(given.shape, 0.5)
+        given = np.asarray(values, dtype=float)
+        return (given - self.low) / (self.high - self.low) if self.high > self.low else np.full(given.shape, 0.5)
 
     def ticks(self) -> list[float]:
         """Round numbers within the range."""
-        if self.is_log:
-            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-            for steps in ((1, 2, 5), (1, 3), (1,)):
-                found = [s * 10.0**p for p in powers for s in steps if self.low <= s * 10.0**p <= self.high]
-                if len(found) <= TICKS + 1:
-                    return found
-            return found[:: -(-len(found) // TICKS)]
         span = self.high - self.low
         if span <= 0 or not math.isfinite(span):
             return [self.low]

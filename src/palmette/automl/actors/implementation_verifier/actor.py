@@ -31,28 +31,24 @@ import joblib
 import numpy as np
 
 WEIGHTS = ("coef_", "intercept_", "coefs_", "intercepts_")
-
-def found(one, seen):
+model, out = map(pathlib.Path, sys.argv[1:])
+todo, seen, count = [joblib.load(model)], {}, 0
+while todo:
+    one = todo.pop()
     if id(one) in seen or isinstance(one, (str, bytes, type)):
-        return
+        continue
     seen[id(one)] = one
     if hasattr(one, "named_parameters"):
-        yield from ((id(part), part.numel()) for part in one.parameters())
-    elif isinstance(one, dict):
-        for part in one.values():
-            yield from found(part, seen)
-    elif isinstance(one, (list, tuple)):
-        for part in one:
-            yield from found(part, seen)
+        todo += one.parameters()
+    elif hasattr(one, "numel"):
+        count += one.numel()
+    elif isinstance(one, (list, tuple, dict)):
+        todo += one.values() if isinstance(one, dict) else one
     else:
-        own = getattr(one, "__dict__", {})
-        for name in own.keys() & set(WEIGHTS):
-            parts = own[name] if isinstance(own[name], list) else [own[name]]
-            yield from ((id(part), int(np.size(part))) for part in parts)
-        yield from found({name: part for name, part in own.items() if name not in WEIGHTS}, seen)
-
-model, out = map(pathlib.Path, sys.argv[1:])
-count = sum(dict(found(joblib.load(model), {})).values())
+        own = dict(getattr(one, "__dict__", {}))
+        parts = [own.pop(name) for name in WEIGHTS if name in own]
+        count += sum(int(np.size(some)) for part in parts for some in (part if isinstance(part, list) else [part]))
+        todo += own.values()
 out.write_text(json.dumps(count), encoding="utf-8")
 """
 CHECKED: Mapping[Status, Literal["passed", "warning", "failed"]] = {

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from palmette.automl.actors.shared import PlanningInput
 from palmette.automl.artefacts import (
@@ -34,9 +36,6 @@ from palmette.automl.splitting import DataSplits
 from palmette.engine import TextFile, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.reading import read_made
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COMPARED = 100  # rows whose answers are compared
 COMPARED_FILES = 20  # the same where rows have files
@@ -106,8 +105,6 @@ class Evaluator:
 
     def _answered(self, package: BuiltPackage, place: str) -> tuple[Predictions, str] | ExecutionResult:
         """What a package answers about the hold-out, and all its answers as CSV; how it ended where it fails."""
-        import pandas as pd
-
         problem = problem_of(self.input.blueprint)
         first, *others = problem.holdout_inputs(self.splits)
         made = package.predict(first, self.scratch / place)
@@ -158,8 +155,6 @@ class Evaluator:
 
     def _answer(self, service: Service, rows: pd.DataFrame) -> str:
         """What a package's endpoint answers to rows together, as CSV; ValueError where it has no answer."""
-        import pandas as pd
-
         asked = checking.rows_of_requests(in_file_form(rows, self.input.blueprint))
         reply = checking.answered(service, "/predict", {problem_of(self.input.blueprint).together: asked})
         return str(pd.DataFrame(next(iter(reply.data().values()))).to_csv(index=False))

@@ -21,17 +21,15 @@ from palmette.automl.encoders.columns import ColumnError, text_of
 from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 
+@dataclass(eq=False)
 class Nodes:
-    """Selected nodes of a graph; indexing selects nodes and keeps the whole graph.
+    """Selected nodes of a graph; indexing selects nodes and keeps the whole graph."""
 
-    Args:
-        rows: The typed columns, or the features, of all nodes; typed columns of the last nodes only, if these are new.
-        links: (m, m) sparse: row i has a 1 for each node that node i receives values from. New nodes follow the others.
-        places: (n,): positions of the selected nodes in the graph.
-    """
-
-    def __init__(self, rows: Any, links: Any, places: np.ndarray) -> None:
-        self.rows, self.links, self.places = rows, links, places
+    rows: (
+        Any  # the typed columns, or the features, of all nodes; typed columns of the last nodes only, if these are new
+    )
+    links: Any  # (m, m) sparse: row i has a 1 for each node that node i receives values from; new nodes come last
+    places: np.ndarray  # (n,): positions of the selected nodes in the graph
 
     def __len__(self) -> int:
         return len(self.places)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from palmette.automl.calls import Call, with_arguments
 from palmette.automl.candidates import Cost
 from palmette.automl.encoders.audio.encoders import AudioFolder
@@ -295,8 +297,6 @@ def _network(estimator: Any, fold: FoldData) -> tuple[Any, Any, Any]:
 
 
 def _loss(network: Any, rows: Any, target: Any) -> float:
-    import numpy as np
-
     if not hasattr(network, "predict_proba"):
         errors = np.abs(network.predict(rows) - target)
         return float(np.mean(errors if getattr(network, "absolute", False) else errors**2))
