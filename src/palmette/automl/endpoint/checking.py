@@ -1,7 +1,5 @@
 """Checks of a running endpoint against `predict.py`, its latency, and the package's own tests."""
 
-from __future__ import annotations
-
 import datetime as dt
 import http
 import math
@@ -19,6 +17,7 @@ from palmette.automl.artefacts import Latency
 from palmette.automl.endpoint.service import UNREADABLE, HttpReply, Service
 from palmette.automl.measure import Predictions
 from palmette.automl.project import surroundings
+from palmette.automl.samples.values import text_of
 from palmette.engine.actor import Measurement, Violation
 from palmette.sandbox import Limits, Sandbox, python_command
 from palmette.sandbox.suite import Suite, run_suite
@@ -193,8 +192,6 @@ def rows_of_requests(rows: pd.DataFrame) -> list[Row]:
 
 def plain(value: Any) -> str | bool | float | None:
     """The JSON value of a cell."""
-    from palmette.automl.samples.values import text_of
-
     value = value.item() if isinstance(value, np.bool_ | np.number) else value
     match value:
         case bool():

@@ -1,7 +1,5 @@
 """Finds a delivered package by its run or folder, and predicts the rows of a file with it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +9,13 @@ import pandas as pd
 
 from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint.folder import read_manifest
+from palmette.automl.kinds import TEXT_FILES, kind_of_file, with_contents
+from palmette.automl.opening import files_below
 from palmette.automl.project import ANSWERS, run_program
+from palmette.automl.samples import Repairs
+from palmette.automl.samples.files import file_set, place_of, readable, with_texts
+from palmette.automl.samples.load import tables_at
+from palmette.automl.samples.values import text_of
 from palmette.documents import Model
 from palmette.engine import ArtefactStore, find_run, list_runs, run_state
 from palmette.engine.runs import summarise
@@ -103,11 +107,6 @@ def file_columns(folder: Path) -> list[str]:
 
 def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: Path) -> pd.DataFrame:
     """Rows with the contents of their files: of a table, of a folder of files, or of one file."""
-    from palmette.automl.kinds import TEXT_FILES, kind_of_file, with_contents
-    from palmette.automl.opening import files_below
-    from palmette.automl.samples import Repairs
-    from palmette.automl.samples.files import file_set, place_of, readable, with_texts
-
     names = file_columns(folder)
     if rows.is_dir() and [*example_row(folder)] == [TEXT_FILES.name]:
         texts = {str(one): one for one in files_below(rows) if kind_of_file(one) is TEXT_FILES}
@@ -134,10 +133,6 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: P
 
 def rows_of_file(path: Path, table: str = "", tell: Callable[[str], object] = str) -> pd.DataFrame:
     """The rows of a file, or of joined tables, with unchanged cells, under the column names that pandas reads."""
-    from palmette.automl.samples import Repairs
-    from palmette.automl.samples.load import tables_at
-    from palmette.automl.samples.values import text_of
-
     repairs = Repairs()
     raw, *others = found = tables_at(path, table, repairs)
     if others:

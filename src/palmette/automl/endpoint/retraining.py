@@ -1,7 +1,5 @@
 """Refits a delivered model on new rows, and replaces it if the new one is better by more than noise."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -19,6 +17,7 @@ from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project import FITTED, MODEL, BuiltPackage
 from palmette.automl.samples import Samples
+from palmette.automl.samples.load import in_classes, load
 from palmette.automl.splitting import DataSplits
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
@@ -107,8 +106,6 @@ def _visible(rows: pd.DataFrame, others: list[pd.DataFrame], blueprint: Blueprin
 
 def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The typed rows of a file: those with a target, and those without."""
-    from palmette.automl.samples.load import in_classes, load
-
     loaded = load([data], table, [one.array.asked for one in blueprint.columns if one.array])
     target = blueprint.target or blueprint.labels
     needed = [*(one.name for one in blueprint.columns), *([target] if target else [])]

@@ -1,7 +1,5 @@
 """Runs a package in the sandbox: fits it, predicts with it, and validates what it writes."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable
@@ -12,6 +10,7 @@ import pandas as pd
 
 from palmette.automl.candidates import Blueprint
 from palmette.automl.measure import Predictions
+from palmette.automl.problems.problem import problem_of
 from palmette.automl.project.reading import in_file_names
 from palmette.automl.weights import FOLDER, weights_folder
 from palmette.engine.actor import TextFile
@@ -73,8 +72,6 @@ class BuiltPackage:
 
         `scratch` is emptied first, so that no earlier answer can be taken for this one.
         """
-        from palmette.automl.problems.problem import problem_of
-
         hidden = [self.blueprint.target, self.blueprint.labels]
         data = self._laid_out(rows.drop(columns=hidden, errors="ignore"), scratch)
         given = ("--model", model, "--input", str(data), "--output", str(scratch / ANSWERS))

@@ -1,7 +1,5 @@
 """Reads a file like the user's, and writes rows as such a file has them."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Mapping, Sequence
@@ -77,7 +75,7 @@ def in_file_form(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
     return frame.assign(**{one.in_file: _written(frame[one.in_file], one) for one in blueprint.columns})
 
 
-def _written(values: pd.Series[Any], column: ColumnUse) -> pd.Series[Any]:
+def _written(values: pd.Series, column: ColumnUse) -> pd.Series:
     reading = column.reading
     if file_kind(column.kind):
         return pd.Series([as_url(value) for value in values], values.index, object)

@@ -1,22 +1,19 @@
 """Renders the templates of a package and formats them with ruff where it is installed."""
 
-from __future__ import annotations
-
 import functools
 import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from palmette.automl import calls
 from palmette.automl.candidates import ColumnUse
 from palmette.engine.actor import TextFile
 from palmette.sandbox.temporary import temporary_folder
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 120  # characters in a line of a package
@@ -85,8 +82,6 @@ def listed(columns: Sequence[ColumnUse], name: str) -> str:
 
 @functools.cache
 def _environment(folders: tuple[Path, ...]) -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     environment = Environment(
         loader=FileSystemLoader(folders),
         undefined=StrictUndefined,

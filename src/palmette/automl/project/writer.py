@@ -1,7 +1,5 @@
 """Writes the files of the delivered package from a blueprint and a selection."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
@@ -19,14 +17,26 @@ import pandas as pd
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.calls import Call, Name, paths_of, source
 from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
+from palmette.automl.composition import (
+    COLUMNS,
+    encoder_of,
+    encoders_of,
+    facts_of,
+    learner_named,
+    learner_of,
+    reader_of,
+    readers_of,
+)
 from palmette.automl.formatting import metric as metric_in_words
-from palmette.automl.kinds import Kind, file_kind
+from palmette.automl.kinds import TRUE, Kind, file_kind
 from palmette.automl.learners.learner import LABELS
 from palmette.automl.measure import METRICS
+from palmette.automl.problems.problem import EnsembleMember, problem_of
 from palmette.automl.project.layout import COMPONENTS, FEATURES, ModelCalls, imports_of, laid_out
 from palmette.automl.project.reading import in_file_form, reader_source
 from palmette.automl.project.rendering import one_line, rendered
 from palmette.automl.project.vendoring import vendored
+from palmette.automl.samples.joins import SQL
 from palmette.automl.weights import weights_named
 from palmette.documents import read_plain
 from palmette.engine.actor import TextFile
@@ -45,10 +55,6 @@ def write_package(
     leaderboard: Sequence[LeaderboardRow] = (),
 ) -> tuple[TextFile, ...]:
     """The files of the package, sorted by path."""
-    from palmette.automl.composition import COLUMNS
-    from palmette.automl.problems.problem import problem_of
-    from palmette.automl.samples.joins import SQL
-
     calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
     groups, others, own = _groups(blueprint), _other_formats(blueprint), {Path(one.path).stem for one in modules}
     layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in (groups | others).items()})
@@ -89,9 +95,6 @@ def write_package(
 
 def _model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
     """The delivered model as calls."""
-    from palmette.automl.composition import encoder_of, learner_named, learner_of, reader_of
-    from palmette.automl.problems.problem import EnsembleMember, problem_of
-
     members = []
     for one in selection.members:
         learner = learner_of(one.candidate, blueprint, one.rounds)
@@ -106,8 +109,6 @@ def _model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
 
 def _target_reader(blueprint: Blueprint) -> Call | None:
     """The call that reads the target from `frame`."""
-    from palmette.automl.composition import COLUMNS, readers_of
-
     if not (target := blueprint.target or blueprint.labels):
         return None
     column = ColumnUse(
@@ -127,8 +128,6 @@ def _target_kind(blueprint: Blueprint) -> Kind:
 
 def _target_type(blueprint: Blueprint) -> str:
     """The source that converts read values into targets."""
-    from palmette.automl.kinds import TRUE
-
     match _target_kind(blueprint):
         case "boolean":
             yes, no = sorted(blueprint.classes, key=lambda name: name.casefold() not in TRUE)
@@ -203,8 +202,6 @@ def _groups(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
 
 def _other_formats(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
     """Long lists of columns whose format in the file is not the usual one of their kind, by name."""
-    from palmette.automl.composition import readers_of
-
     found: dict[str, list[ColumnUse]] = {}
     known = list[str]()
     for kind, _, names in readers_of(blueprint.columns):
@@ -243,8 +240,6 @@ _distributions = cache(packages_distributions)
 
 def _requirements(files: Sequence[TextFile], blueprint: Blueprint, selection: Selection) -> str:
     """The pinned requirements: what the package imports, its encoders need, and serves it."""
-    from palmette.automl.composition import encoders_of, facts_of
-
     used = {"uvicorn", {"parquet": "pyarrow", "excel": "openpyxl"}.get(blueprint.format.format, "pandas")}
     for file in files:
         if file.path.endswith(".py") and not file.path.startswith("tests/"):

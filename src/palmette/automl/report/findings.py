@@ -1,7 +1,5 @@
 """Collects the artefacts and measurements that the report shows."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +31,17 @@ SHOWN: Mapping[str, type[BaseModel]] = {
 }  # fmt: skip
 """Artefacts in the report, by name."""
 EACH = 8  # number of right, and of wrong, examples
+
+
+class FileExample(NamedTuple):
+    """A row with a file, and its prediction."""
+
+    drawing: Markup
+    name: str
+    truth: str
+    predicted: str
+    right: bool
+    marked: bool = False  # whether the picture is marked by occlusion
 
 
 @dataclass(frozen=True)
@@ -96,17 +105,6 @@ def _report_data(run: Path, known: Mapping[str, Any], splits: DataSplits) -> Rep
         splits, scorer = part, problem.scorer(part)
         made = scorer.predictions(ensemble_outputs(selection, results, scorer), selection.class_weights)
     return problem.report_data(splits.judged, made, {one.name: one.outputs for one in results}, selection.best_single)
-
-
-class FileExample(NamedTuple):
-    """A row with a file, and its prediction."""
-
-    drawing: Markup
-    name: str
-    truth: str
-    predicted: str
-    right: bool
-    marked: bool = False  # whether the picture is marked by occlusion
 
 
 def file_examples(

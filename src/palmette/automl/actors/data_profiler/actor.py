@@ -6,7 +6,10 @@ from typing import Literal
 
 from palmette.automl.kinds import UNUSABLE
 from palmette.automl.profile import Leak, LeakDecision, Profile
+from palmette.automl.profile.association import LeakContext
+from palmette.automl.profile.profile import profile
 from palmette.automl.samples import Samples
+from palmette.automl.samples.load import reload
 from palmette.automl.splitting import SplitRequest
 from palmette.automl.splitting.data_splits import split_of, split_request_of
 from palmette.automl.task_spec.spec import TaskSpec
@@ -43,8 +46,6 @@ def compute(task: TaskSpec, samples: Samples) -> Profile:
     Where rows of one entity are on both sides of the split, the rows are split again by that entity, unless the request
     chooses the split.
     """
-    from palmette.automl.samples.load import reload
-
     reload(samples)  # raises where a file has changed
     request = split_request_of(task, samples)
     known_after, excluded, included = (
@@ -65,10 +66,6 @@ def compute(task: TaskSpec, samples: Samples) -> Profile:
 def _computed(
     samples: Samples, request: SplitRequest, known_after: tuple[str, ...], excluded: tuple[str, ...]
 ) -> Profile:
-    from palmette.automl.profile.association import LeakContext
-    from palmette.automl.profile.profile import profile
-    from palmette.automl.samples.load import reload
-
     kinds = {column.name: column.kind for column in samples.columns}
     rows, made = reload(samples).table, split_of(samples, request)
     return profile(LeakContext(rows, request, made, kinds, known_after, excluded))

@@ -2,6 +2,7 @@
 
 from palmette.automl.actors.shared import verdict
 from palmette.automl.samples import DataSource, Samples
+from palmette.automl.samples.load import in_classes, load
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Verdict
@@ -27,8 +28,6 @@ class DataRetriever(BaseActor):
     Output = Samples
 
     def run(self, input: DataRetrieverInput, context: Context) -> Attempt[Samples]:
-        from palmette.automl.samples.load import in_classes, load
-
         loaded = load(input.places.named, input.places.table, input.places.arrays)
         if input.task and input.task.threshold:
             loaded = in_classes(loaded, input.task.threshold)

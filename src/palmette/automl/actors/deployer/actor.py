@@ -18,6 +18,7 @@ from palmette.automl.measure import Predictions
 from palmette.automl.own_code import located
 from palmette.automl.project import FITTED, MODEL, BuiltPackage
 from palmette.automl.samples import Loaded
+from palmette.automl.samples.load import reload
 from palmette.automl.samples.tables import clean_names
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.errors import DeveloperError, counted
@@ -96,8 +97,6 @@ class Deployer(BaseActor):
 
     def _answers(self, input: DeployerInput, project: Path, scratch: Path) -> Measurement | None:
         """Writes predictions of the rows that came without the target; None where there are no such rows."""
-        from palmette.automl.samples.load import reload
-
         loaded = reload(input.samples)
         if loaded.inference is None:
             return None

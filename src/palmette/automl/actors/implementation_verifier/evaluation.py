@@ -1,7 +1,5 @@
 """What is delivered, measured: scores on the hold-out, or out of fold; answers and latency of the endpoint."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

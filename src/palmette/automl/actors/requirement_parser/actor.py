@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from palmette.automl.actors.request_verifier.actor import Verification, VerifierInput
 from palmette.automl.actors.shared import RuledAgent, verdict
+from palmette.automl.composition import available_learners, learners
 from palmette.automl.kinds import Kind, Track
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.task_spec.amounts import amount_pattern, parse_amount
@@ -239,8 +240,6 @@ class RequirementParser(RuledAgent):
 
 def find_learners(problem: str, kinds: Collection[Kind], tracks: Collection[Track] = ()) -> Learners:
     """The registered learners, and those that can train here on such columns."""
-    from palmette.automl.composition import available_learners, learners
-
     usable = available_learners(problem, kinds, tracks)
     named = {one.name: (one.name, *one.families) for one in learners()}
     available = frozenset(name for one in usable for name in named[one])
