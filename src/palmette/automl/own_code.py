@@ -4,15 +4,14 @@ A module may use libraries that compute and learn, but reads and writes nothing:
 it against the lists of `import_policy.yaml` before it is executed.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from palmette.automl.artefacts import CodeRepair
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, first_of_each
@@ -22,9 +21,6 @@ from palmette.automl.splitting import DataSplits
 from palmette.documents import read_document
 from palmette.engine import Context, TextFile, Violation
 from palmette.sandbox import Sandbox, import_policy, relative_to_root
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FEATURES = "own_features.py"
 SAMPLE = 300  # training rows in the sample that own code is tested on

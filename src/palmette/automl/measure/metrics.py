@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 Task = Literal["classification", "regression", "clustering", "forecasting"]
@@ -197,8 +198,6 @@ class CodedLabels(NamedTuple):
 
 def coded(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> CodedLabels:
     """The numbers of labels, in the order of the classes."""
-    import pandas as pd
-
     one = positive_of(truth, predictions, positive)
     names = pd.Index(list(dict.fromkeys((*classes_of(truth, predictions), one))))
     true, predicted, place = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
@@ -223,8 +222,6 @@ def ranked(name: str, hit: Truths, chances: Floats) -> float:
 
 def _area(hit: Truths, chances: Floats) -> Floats:
     """Under the ROC curve of each column: how often a row of the class is above another, by the sum of its ranks."""
-    import pandas as pd
-
     count = hit.sum(axis=0)
     above = (pd.DataFrame(chances).rank().to_numpy() * hit).sum(axis=0) - count * (count + 1) / 2
     return np.asarray(above / (count * (len(hit) - count)))
@@ -232,8 +229,6 @@ def _area(hit: Truths, chances: Floats) -> Floats:
 
 def _precision(hit: Truths, chances: Floats) -> Floats:
     """Average precision of each column: the mean over its rows of the precision at their probability."""
-    import pandas as pd
-
     right = pd.DataFrame(np.where(hit, -chances, np.inf)).rank(method="max").to_numpy()
     predicted = pd.DataFrame(-chances).rank(method="max").to_numpy()
     return np.asarray((right / predicted * hit).sum(axis=0) / hit.sum(axis=0))
@@ -245,8 +240,6 @@ RANKINGS: Mapping[str, Callable[[Truths, Floats], Floats]] = {"roc_auc": _area, 
 
 def _log_loss(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
     """A class that the model does not know has no probability."""
-    import pandas as pd
-
     assert predictions.probabilities is not None
     places = pd.Index(predictions.classes).get_indexer(pd.Index(truth))
     of_truth = np.where(places < 0, 0.0, predictions.probabilities[np.arange(len(truth)), places])

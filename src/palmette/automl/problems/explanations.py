@@ -3,20 +3,15 @@
 A column that another one can replace looks less important than it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.artefacts import FeatureImportance, Occlusion
 from palmette.automl.kinds import FileKind
 from palmette.automl.measure import Metric, Predictions, score
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SAMPLE, LEAST_SAMPLE = 300, 100  # rows to shuffle if there are enough, and their minimum before columns are left out
 REPEATS = 5
@@ -74,8 +69,6 @@ def _spread(truth: NDArray[np.generic], size: int, random: np.random.Generator) 
 
 def _stacked(sample: pd.DataFrame, orders: Sequence[tuple[str, NDArray[np.intp]]]) -> pd.DataFrame:
     """Stacks the sample and a copy for each shuffle; dtypes are kept."""
-    import pandas as pd
-
     unchanged, made = np.arange(len(sample)), {}
     for name in sample.columns:
         places = [unchanged, *(order if column == name else unchanged for column, order in orders)]
@@ -110,8 +103,6 @@ def occlusions(
 
     The model, `ask`, is called once; `rows` are its inputs, with the bytes of the files in `column`.
     """
-    import pandas as pd
-
     versions = [[rows[column].iloc[place], *kind.covered(rows[column].iloc[place])] for place in places]
     counts = [len(one) for one in versions]
     if max(counts, default=1) < 2:
