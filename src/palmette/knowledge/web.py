@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -132,7 +131,8 @@ def _asked(source: str, method: str, address: str, **request: Any) -> WebRespons
         except (OSError, httpx.HTTPError, httpx.InvalidURL, OversizedAnswerError, ValueError) as error:
             reason = " ".join(str(error).split())[:200].rstrip(".")
             raise unusable(source, f"{host} gave {type(error).__name__}: {reason}") from error
-        pause = _retry_after(answer.headers.get("retry-after", ""), FIRST_PAUSE * 2**attempt)
+        named = answer.headers.get("retry-after", "")
+        pause = float(named) if named.isdecimal() else FIRST_PAUSE * 2**attempt
         late = time.monotonic() + pause > end or attempt == ATTEMPTS - 1
         if answer.status_code not in BUSY or late:
             _require_success(source, answer.status_code, host, pause)
@@ -151,16 +151,6 @@ def _require_success(source: str, status: int, host: str, pause: float = 0.0) ->
         raise unusable(source, f"{host} answered 429, too many requests", f"Wait {pause:.0f} seconds and try again.")
     if not 200 <= status < 300:
         raise unusable(source, f"{host} answered {status}")
-
-
-def _retry_after(value: str, otherwise: float) -> float:
-    """Seconds that a header `Retry-After` asks to wait, given as seconds or as a date."""
-    if value.isdecimal():
-        return float(value)
-    try:
-        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    except (ValueError, TypeError):
-        return otherwise
 
 
 def _cached(path: Path) -> WebResponse | None:
