@@ -9,11 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from torch import nn
-
-from palmette.automl.learners.wrappers import ProbabilityClassifier
 
 
 class EarlyStopping:
@@ -87,7 +85,10 @@ class _Network(BaseEstimator):
                     with torch.autocast(device.type, enabled=device.type == "cuda"):
                         made = network(rows[some].to(device)).float().cpu()
                     loss = (self._losses(made, target[some]) * weights[some]).mean() / weights.mean()
-                    descend(descent, loss)
+                    descent.zero_grad()
+                    loss.backward()
+                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                    descent.step()
                 if monitor and monitor():
                     break
         network.cpu().eval()
@@ -101,8 +102,11 @@ class _Network(BaseEstimator):
             return torch.cat([self.network_(some.to(device)).cpu() for some in torch.split(rows, 4096)])
 
 
-class ClassOutputs(ProbabilityClassifier):
+class ClassOutputs(ClassifierMixin):
     """Turns outputs (n, members, classes) into probabilities, and classes into targets and the number of outputs."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         return np.asarray(self._outputs(X).softmax(dim=2).mean(dim=1).double())
