@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from palmette.documents import Model, file_digest
-from palmette.engine.storage import sync_folder
+from palmette.engine.storage import DRAFT, sync_folder, write_whole
 from palmette.errors import MachineError, UserError, named
 from palmette.problems import error_of
 
@@ -27,6 +27,10 @@ class Manifest(Model):
     """SHA-256 of each file by path, without the manifest."""
     coming: dict[str, str] = Field(default_factory=dict)
     """Files that are being added, which may exist or not."""
+
+    @property
+    def content(self) -> bytes:
+        return self.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n"
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -72,7 +76,7 @@ def place(package: Path, folder: Path) -> Manifest:
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(package, new, ignore=shutil.ignore_patterns(*CACHES))
         manifest = Manifest(files=dict(sorted(_digests(new))))
-        (new / MANIFEST).write_text(manifest.model_dump_json(indent=1, exclude_defaults=True) + "\n", encoding="utf-8")
+        (new / MANIFEST).write_bytes(manifest.content)
         _sync(new)
         if folder.exists():
             folder.rename(old)
@@ -115,22 +119,10 @@ def add(folder: Path, texts: Mapping[str, str | bytes]) -> None:
     coming = Manifest(files=manifest.files, coming=added)
     listed = Manifest(files=dict(sorted({**manifest.files, **added}.items())))
     try:
-        _write(folder, MANIFEST, coming.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n")
-        for path, content in contents.items():
-            _write(folder, path, content)
-        _write(folder, MANIFEST, listed.model_dump_json(indent=1, exclude_defaults=True).encode() + b"\n")
+        for path, content in ((MANIFEST, coming.content), *contents.items(), (MANIFEST, listed.content)):
+            write_whole(folder / path, content, synced=True)
     except OSError as error:
         raise error_of(MachineError, "delivery-unwritable/addition", folder=str(folder), error=error) from error
-
-
-def _write(folder: Path, path: str, content: bytes) -> None:
-    """Writes a file atomically; its draft lies outside the folder."""
-    draft = folder.with_name(f".{folder.name}.palmette-draft")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(folder / path)
 
 
 def _digests(folder: Path) -> Iterator[tuple[str, str]]:
@@ -138,6 +130,6 @@ def _digests(folder: Path) -> Iterator[tuple[str, str]]:
         folders[:] = [name for name in folders if name not in CACHES]
         for name in names:
             path = Path(root) / name
-            relative = path.relative_to(folder).as_posix()
-            if relative != MANIFEST:
+            relative, is_draft = path.relative_to(folder).as_posix(), name.startswith(".") and name.endswith(DRAFT)
+            if relative != MANIFEST and not is_draft:
                 yield relative, file_digest(path)
