@@ -59,13 +59,14 @@ class BuiltPackage:
     def fit(self, rows: pd.DataFrame, scratch: Path, seconds: float, model: str = MODEL) -> ExecutionResult:
         """Fits it on typed rows with their target, into the folder `model`."""
         data = self._laid_out(rows, scratch)
-        remove(str(self.folder / model))
-        (self.folder / model).mkdir()
-        given = ("--data", str(data), "--out", model, "--no-compare")
         made = self.folder / model
+        remove(str(made))
+        made.mkdir()
+        given = ("--data", str(data), "--out", model, "--no-compare")
         done = run_program(self.sandbox, self.folder, "train.py", *given, seconds=seconds, write=made, read=(scratch,))
-        wrong = _unexpected(self.folder / model) if done.ok else ""
-        return done.model_copy(update={"exit_code": 1, "stderr": wrong}) if wrong else done
+        strayed = sorted(FITTED ^ {one.name for one in made.iterdir()}) if done.ok else []
+        wrong = f"train.py wrote too few or too many files: {', '.join(strayed)}."
+        return done.model_copy(update={"exit_code": 1, "stderr": wrong}) if strayed else done
 
     def predict(self, rows: pd.DataFrame, scratch: Path, model: str = MODEL) -> Predictions | ExecutionResult:
         """Predictions for typed rows, without their target; the execution result if it fails.
@@ -100,12 +101,3 @@ class BuiltPackage:
         if len(header) > columns:
             raise ValueError(f"{len(header)} columns are not predictions")
         return pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, nrows=rows + 1)
-
-
-def _unexpected(folder: Path) -> str:
-    """Missing or unexpected files of a fitted model, in a sentence; empty if there are none."""
-    found = {one.name for one in folder.iterdir()}
-    if missing := sorted(FITTED - found):
-        return f"train.py wrote no {', '.join(missing)}."
-    strange = sorted(found - FITTED)
-    return f"train.py wrote unexpected files beside the model: {', '.join(strange)}." if strange else ""
