@@ -12,7 +12,7 @@ from pydantic import Field
 
 from palmette.documents import Model
 from palmette.engine.registry import create, names
-from palmette.errors import PalmetteError, UserError, did_you_mean
+from palmette.errors import PalmetteError
 from palmette.knowledge.web import NONE, SWITCH, Params, WebResponse, get, is_on
 from palmette.llm.text import visible
 
@@ -181,12 +181,7 @@ def sources(kind: RecordKind | None = None, named: Iterable[str] = ()) -> list[S
     Raises:
         UserError: there is no source of a name.
     """
-    known = names("knowledge_source")
-    for name in named:
-        if name not in known:
-            remedy = f"Sources are {', '.join(known)}."
-            raise UserError(f"There is no source {name!r}.{did_you_mean(name, known)}", remedy, code="unknown-source")
-    made: list[Source] = [create("knowledge_source", name) for name in named or known]
+    made: list[Source] = [create("knowledge_source", name) for name in named or names("knowledge_source")]
     if named:
         return made
     return [one for one in made if kind in (None, *one.kinds) and (not one.online or is_on(one.name))]
