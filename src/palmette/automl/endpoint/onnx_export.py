@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint.delivered import artefact, delivered
 from palmette.automl.problems.problem import problem_of
@@ -53,9 +51,9 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         if "ModuleNotFoundError" in done.last_line:
             raise error_of(MachineError, "missing-library", done=done)
         try:
-            found = TypeAdapter(OnnxExport).validate_python(read_json(scratch, "facts.json"))
+            found = OnnxExport.model_validate(read_json(scratch, "facts.json"))
             content = read_made(scratch, "model.onnx")
-        except (OSError, ValueError, ValidationError):
+        except (OSError, ValueError):
             message = f"This model cannot be converted to ONNX: {done.last_line[:300]}"
             raise UserError(message, SINGLE, code="no-onnx") from None
     if found.differing > 0.01 * found.rows:

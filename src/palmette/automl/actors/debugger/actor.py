@@ -59,10 +59,8 @@ class Debugger(Agent):
             return f"{answer.path!r} is not a module that may be changed."
         try:
             ast.parse(patched(module.text, answer.code))
-        except SyntaxError as error:
-            return f"The patched module does not parse: {error.msg} (line {error.lineno})."
-        except ValueError as error:
-            return str(error)
+        except (SyntaxError, ValueError) as error:
+            return f"The patch cannot be applied: {error}"
         return ""
 
     def read(self, answer: DebuggerAnswer, input: DebuggerInput, context: Context) -> Attempt[OwnCode]:
