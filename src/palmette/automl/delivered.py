@@ -21,7 +21,7 @@ from palmette.problems import error_of
 _importing = threading.Lock()
 BACKGROUND = 100  # number of background rows
 
-Predict = Callable[["pd.DataFrame"], Floats]  # from rows to outputs of the model, (n, k)
+Predict = Callable[[pd.DataFrame], Floats]  # from rows to outputs of the model, (n, k)
 
 
 @dataclass(frozen=True)

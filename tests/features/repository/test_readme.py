@@ -30,9 +30,7 @@ def test_functions(text: str, names: list[str]) -> None:
 
 
 def test_rules_are_list_items_and_sentences_about_code() -> None:
-    text = (
-        "# Here\n\n- Never use UDFs,\n  nor `collect`.\n- Lunch at noon.\n\nImports are\nsorted. No jokes.\n"
-    )
+    text = "# Here\n\n- Never use UDFs,\n  nor `collect`.\n- Lunch at noon.\n\nImports are\nsorted. No jokes.\n"
     assert read_readme(text).rules == ("Never use UDFs, nor `collect`.", "Imports are sorted.")
     assert "Lunch at noon." in read_readme(text.replace("Here", "Our rules")).rules
     assert read_readme("Every script has these functions:\n\n| script | is |\n").rules == ()

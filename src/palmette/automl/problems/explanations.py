@@ -20,7 +20,7 @@ MOST = 10_000  # most rows to predict in total
 MOST_VALUES = 5_000_000  # most values in these rows; tables with many columns use fewer rows
 
 
-Ask = Callable[["pd.DataFrame"], Predictions]
+Ask = Callable[[pd.DataFrame], Predictions]
 """Asks a model for the predictions of rows."""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
@@ -37,8 +38,6 @@ from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine.registry import load
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from palmette.automl.problems.explanations import Ask
     from palmette.automl.samples import Repairs
     from palmette.automl.samples.tables import Raw
@@ -124,7 +123,7 @@ class EndpointRequest(NamedTuple):
     answer: Any  # expected response as JSON
 
 
-Judge = Callable[[Metric, Predictions], tuple[NDArray[np.generic], Predictions, Units | None]]
+Evaluator = Callable[[Metric, Predictions], tuple[NDArray[np.generic], Predictions, Units | None]]
 """Returns the truth (n,), predictions of it in the unit of the metric, and the units that intervals resample."""
 
 
@@ -285,7 +284,7 @@ class Problem(ABC):
         Raises KeyError or ValueError where the table is not of these rows, or has impossible values.
         """
 
-    def judge(self, splits: DataSplits) -> Judge:
+    def evaluator(self, splits: DataSplits) -> Evaluator:
         """Returns how predictions of the hold-out are compared with its truth."""
         raise NotImplementedError
 
@@ -293,20 +292,20 @@ class Problem(ABC):
         self, splits: DataSplits, made: Predictions, baseline: Predictions | None, also: Sequence[str] = ()
     ) -> list[Score]:
         """Scores predictions of the hold-out, the metric of the run first; undefined scores are left out."""
-        judge, found, positive = self.judge(splits), list[Score](), self.blueprint.positive
+        evaluate, found, positive = self.evaluator(splits), list[Score](), self.blueprint.positive
         for name in dict.fromkeys((self.blueprint.metric, *also, *self.side_metrics)):
-            truth, mine, units = judge(metric := METRICS[name], made)
+            truth, mine, units = evaluate(metric := METRICS[name], made)
             if not undefined(metric, truth):
                 bounds = interval(metric, truth, mine, positive, units=units)
                 value = score(metric, truth, mine, positive)
-                usual = None if baseline is None else score(metric, truth, judge(metric, baseline)[1], positive)
+                usual = None if baseline is None else score(metric, truth, evaluate(metric, baseline)[1], positive)
                 found.append(Score(metric=name, value=value, low=bounds.low, high=bounds.high, baseline=usual))
         return found
 
     def better(self, splits: DataSplits, made: Predictions, baseline: Predictions) -> bool:
         """Returns whether predictions of the hold-out beat the baseline by more than noise."""
-        judge = self.judge(splits)
-        (truth, mine, units), (_, other, _) = (judge(self.metric, one) for one in (made, baseline))
+        evaluate = self.evaluator(splits)
+        (truth, mine, units), (_, other, _) = (evaluate(self.metric, one) for one in (made, baseline))
         if undefined(self.metric, truth):
             return False
         return difference(self.metric, truth, mine, other, self.blueprint.positive, units=units).low > 0

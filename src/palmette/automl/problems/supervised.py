@@ -14,7 +14,7 @@ from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, 
 from palmette.automl.kinds import UNUSABLE, file_kinds, with_contents
 from palmette.automl.measure import Floats, Predictions, Scale, SupervisedScorer, undefined
 from palmette.automl.problems.explanations import FILES, Ask, importance, occlusions, telling_rows
-from palmette.automl.problems.problem import EnsembleMember, Judge, Problem, ReportData
+from palmette.automl.problems.problem import EnsembleMember, Evaluator, Problem, ReportData
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
@@ -108,7 +108,7 @@ class Supervised(Problem):
         given = {"weights": [round(one, 4) for one in weights]} if len({*weights}) > 1 else {}
         return self.voter(ensembling).where(estimators=named, **given)
 
-    def judge(self, splits: DataSplits) -> Judge:
+    def evaluator(self, splits: DataSplits) -> Evaluator:
         truth = self.truth(splits.holdout)
         return lambda _, made: (truth, made, splits.holdout_units)
 

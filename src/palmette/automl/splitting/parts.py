@@ -100,11 +100,11 @@ def _folded(column: Any) -> Any:
 def first_of_later(since: str, ordered: Any, name: str) -> Any:
     """The first timestamp of the later rows; raises UserError where there are no rows before it, or none from it on.
 
-    `since` is `2024`, `2024-03`, `2024-03-15`; `--03`, the last March; or `P3M`, three months before the end. `ordered`
-    (n,) are the known timestamps of the column `name`, or years as numbers, sorted.
+    `since` is `2024`, `2024-03`, `2024-03-15`, or `P3M`, three months before the end. `ordered` (n,) are the known
+    timestamps of the column `name`, or years as numbers, sorted.
     """
     first, last = ordered[0], ordered[-1]
-    edge = _year(since, float(last)) if np.issubdtype(ordered.dtype, np.number) else _timestamp(since, first, last)
+    edge = _year(since, float(last)) if np.issubdtype(ordered.dtype, np.number) else _timestamp(since, last)
     facts = {"since": since, "name": name, "first": shown_time(first), "last": shown_time(last)}
     _require(edge is not None and first < edge <= last, "split-impossible/since", **facts)
     return edge
@@ -121,17 +121,12 @@ def _year(since: str, last: float) -> float | None:
     return float(since) if re.fullmatch(r"\d{4}", since) else None
 
 
-def _timestamp(since: str, first: Any, last: Any) -> Any:
+def _timestamp(since: str, last: Any) -> Any:
     try:
-        least, most = pd.Timestamp(first), pd.Timestamp(last)
         if (period := re.fullmatch(r"P(T?)(\d+)([HDWMY])", since)) is not None:
             length: dict[str, Any] = {UNITS[period[1] + period[3]]: int(period[2])}
-            return (most - pd.DateOffset(**length)).to_datetime64()
-        if not since.startswith("--"):
-            return pd.Timestamp(since).to_datetime64()
-        month, day = (int(part) for part in (*since[2:].split("-"), "1")[:2])
-        found = (pd.Timestamp(year, month, day) for year in range(most.year, least.year - 1, -1))
-        return next((one.to_datetime64() for one in found if least < one <= most), None)
+            return (pd.Timestamp(last) - pd.DateOffset(**length)).to_datetime64()
+        return pd.Timestamp(since).to_datetime64()
     except ValueError:  # no timestamp, or a 30th of February
         return None
 

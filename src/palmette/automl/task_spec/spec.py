@@ -104,9 +104,7 @@ class SplitSpec(Model):
     test_share: float = Field(default=0.2, ge=0, lt=1)
     """Share of the rows held out from training; 0 for none, which makes all scores out of fold."""
     test_from: str = ""
-    """Start of the hold-out: `2024`, `2024-03`, `2024-03-15`, `--03` for the last March, or `P3M` for three months
-    before the end.
-    """
+    """Start of the hold-out: `2024`, `2024-03`, `2024-03-15`, or `P3M` for three months before the end."""
     folds: int | None = Field(default=None, ge=2, le=20)
 
 

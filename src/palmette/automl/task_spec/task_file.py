@@ -24,7 +24,7 @@ _LEVELS: Mapping[str, spec.Level] = {
     "-": "forbidden", "not:": "forbidden", "first:": "preferred", "baseline:": "baseline", "": "required",
 }  # fmt: skip
 _OF_FORECAST = frozenset({"horizon", "frequency", "series", "known_ahead", "holidays", "quantiles"})
-_FROM = re.compile(r"(?:(?:19|20)\d\d(?:-\d\d){0,2}|--\d\d|P\d+[DWMY])")
+_FROM = re.compile(r"(?:(?:19|20)\d\d(?:-\d\d){0,2}|P\d+[DWMY])")
 
 
 def comparison_of(words: str, better: str = "") -> spec.Comparison | None:

@@ -22,6 +22,7 @@ from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Pr
 from palmette.automl.problems.supervised import first_metric, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.parts import row_hashes
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
 from palmette.problems import error_of
@@ -77,8 +78,6 @@ class Clustering(Problem):
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
         """Returns two halves that depend on the values of rows, not on their order; equal rows go to both."""
-        from palmette.automl.splitting.parts import row_hashes
-
         files = [one.name for one in self.blueprint.file_columns]
         rows = with_contents(splits.train[[one.name for one in self.blueprint.columns]], files)
         rows[files] = rows[files].map(lambda content: hashlib.sha256(content or b"").hexdigest())

@@ -23,8 +23,8 @@ from palmette.automl.problems.problem import (
     DrawnForecast,
     EndpointRequest,
     EnsembleMember,
+    Evaluator,
     Forecasts,
-    Judge,
     Problem,
     ReportData,
 )
@@ -229,7 +229,7 @@ class Forecasting(Problem):
             raise ValueError("some forecasts are not finite")
         return Predictions(values, quantiles=np.column_stack(bands) if bands else None, levels=levels)
 
-    def judge(self, splits: DataSplits) -> Judge:
+    def evaluator(self, splits: DataSplits) -> Evaluator:
         return partial(_compared, self._windows(splits))
 
     def unmeasured(self, splits: DataSplits) -> str:
