@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from palmette.automl.arguments import RUN_OPTIONS, places_of
 from palmette.automl.artefacts import Store
+from palmette.automl.composition import unavailable
 from palmette.automl.endpoint.folder import require_replaceable
 from palmette.automl.kinds import Track
 from palmette.automl.report import describe
@@ -80,8 +81,6 @@ def open_automl(
         InputError: the data or the task file cannot be read; the message names file, reason and remedy.
         UserError: a data set, topology or model is unavailable, or the folder for the package is taken.
     """
-    from palmette.automl.composition import unavailable
-
     wanted = _arguments(arguments)
     task = _given_task(wanted)
     if len(task.sentence) > MOST_TEXT:

@@ -6,6 +6,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from palmette.automl.measure.intervals import blocks
 from palmette.automl.task_spec.spec import Forecast, SplitSpec, TaskSpec
 from palmette.documents import Model
 from palmette.engine.registry import load
@@ -13,10 +18,6 @@ from palmette.errors import UserError
 from palmette.problems import error_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    from numpy.typing import NDArray
-
     from palmette.automl.samples import Samples
     from palmette.automl.splitting.split import RowSplit
 
@@ -129,8 +130,6 @@ class DataSplits:
     @property
     def visible(self) -> pd.DataFrame:
         """The training rows, and below them the context, whose target is missing."""
-        import pandas as pd
-
         return self.train if self.context is None else pd.concat([self.train, self.context], ignore_index=True)
 
     @classmethod
@@ -149,9 +148,6 @@ class DataSplits:
 
     def sample(self, most: int, seed: int, classes: NDArray[np.generic] | None = None, least: int = 2) -> DataSplits:
         """A part of the training rows, without a hold-out; of each of `classes` (n,), `least` rows come first."""
-        import numpy as np
-        import pandas as pd
-
         if len(self.train) <= most:
             return self
         order = np.random.default_rng(seed).permutation(len(self.train))
@@ -169,9 +165,6 @@ class DataSplits:
 
 @lru_cache(maxsize=1)
 def _splits(samples: Samples, request: SplitRequest) -> DataSplits:
-    import pandas as pd
-
-    from palmette.automl.measure.intervals import blocks
     from palmette.automl.samples.load import reload
 
     loaded, made = reload(samples), split_of(samples, request)

@@ -12,15 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from palmette.automl.kinds import Kind, file_kind, is_id_name
+from palmette.automl.kinds import FALSE, TRUE, Kind, file_kind, is_id_name
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.samples.tables import NO_PART, TEST, TRAIN, VALIDATION
+from palmette.automl.samples.tables import NO_PART, TEST, TRAIN, VALIDATION, keys_of
 from palmette.errors import UserError
 from palmette.problems import error_of
 
 FEWEST = 10  # rows with a target, below which nothing can be measured
 MOST_CLASSES = 0.5  # classes as a share of rows, above which a target is a key or a text, not a class
-TRUE, FALSE = frozenset({"1", "1.0", "true", "yes"}), frozenset({"0", "0.0", "false", "no"})
 ENTITY_NAMED = re.compile(
     r"(^|[_\W])(patient|customer|client|user|member|subject|person|student|employee|household|family|device|machine|"
     r"vehicle|account|store|shop|session|visitor|speaker|author)s?([_\W](name|code))?$|^groups?$",
@@ -94,7 +93,7 @@ def parts_of(column: Any, name: str, required: bool) -> tuple[npt.NDArray[np.boo
 
 
 def _folded(column: Any) -> Any:
-    return column.astype(str).str.strip().str.casefold()
+    return keys_of(column).str.casefold()
 
 
 def first_of_later(since: str, ordered: Any, name: str) -> Any:
