@@ -35,7 +35,8 @@ def arguments_of(
         dry_run: Whether to stop after planning.
         options: `RUN_OPTIONS` and fields of `TaskFile`; None and empty values are ignored.
     """
-    given = to_jsonable_python({name: one for name, one in options.items() if one not in (None, "", (), [], {})})
+    some = {name: value for name, value in options.items() if value not in (None, "", (), [], {})}
+    given = to_jsonable_python(some, fallback=str)
     run = {name: given.pop(name) for name in RUN_OPTIONS if name in given}
     if holdout is not None:
         given["split"] = ",".join(filter(None, [str(given.get("split", "")), f"{holdout:g}"]))
