@@ -33,6 +33,10 @@ class RunRequest(Model):
     run: TextFile
 
 
+HOLE = "raise NotImplementedError"
+"""The body of a function that a skeleton leaves open."""
+
+
 class Parameter(Model):
     name: str
     annotation: str = ""

@@ -13,6 +13,7 @@ from palmette.features.adoption import frames, trees
 from palmette.features.adoption.aggregates import over
 from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading
 from palmette.features.adoption.trees import NotReadError, Tree
+from palmette.features.pyspark.house_style import TYPE_OBJECTS
 from palmette.features.spec.view import AS_OF
 
 
@@ -33,11 +34,7 @@ _UNCHANGED = frozenset({
     "sortWithinPartitions", "unpersist", "repartitionByRange",
 })  # fmt: skip
 """Methods of data frames that change no value."""
-_TYPES = {
-    "LongType": "bigint", "IntegerType": "int", "ShortType": "smallint", "ByteType": "tinyint", "DoubleType": "double",
-    "FloatType": "float", "StringType": "string", "BooleanType": "boolean", "DateType": "date", "BinaryType": "binary",
-    "TimestampType": "timestamp", "TimestampNTZType": "timestamp_ntz",
-}  # fmt: skip
+_TYPES = {name: kind for kind, name in TYPE_OBJECTS.items()}
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from palmette.features.artefacts import Conventions, Parameter, ScriptStyle
+from palmette.features.artefacts import HOLE, Conventions, Parameter, ScriptStyle
 from palmette.features.pyspark.code import docstring, indent, quoted, renamed, rendered
 from palmette.features.pyspark.scope import free_name
 from palmette.features.signature import parameters_of
 from palmette.features.spec.view import View
 from palmette.sandbox.import_policy import imported
 
-HOLE = "raise NotImplementedError"
 _CANONICAL = {
     "F": "pyspark.sql.functions",
     "Window": "pyspark.sql.Window",
@@ -32,10 +31,12 @@ _CANONICAL = {
 }
 """Names used by the script writer, with what they stand for."""
 _DOCSTRING = Path(__file__).with_name("docstring.py.j2")
-_TYPE_OBJECTS = {
+TYPE_OBJECTS = {
     "bigint": "LongType", "int": "IntegerType", "smallint": "ShortType", "double": "DoubleType", "float": "FloatType",
     "string": "StringType", "boolean": "BooleanType", "date": "DateType", "timestamp": "TimestampType",
+    "tinyint": "ByteType", "binary": "BinaryType", "timestamp_ntz": "TimestampNTZType",
 }  # fmt: skip
+"""The classes of types by their names in Spark SQL."""
 
 
 class ScriptParts(NamedTuple):
@@ -170,7 +171,7 @@ def _type_object(kind: str, types: str) -> str:
     decimal = re.fullmatch(r"decimal\((\d+),\s*(\d+)\)", kind)
     if decimal:
         return f"{types}.DecimalType({decimal[1]}, {decimal[2]})"
-    return f"{types}.{_TYPE_OBJECTS[kind]}()" if kind in _TYPE_OBJECTS else quoted(kind)
+    return f"{types}.{TYPE_OBJECTS[kind]}()" if kind in TYPE_OBJECTS else quoted(kind)
 
 
 def _name_of(helper: str) -> str:

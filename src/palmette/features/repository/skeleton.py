@@ -16,7 +16,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from palmette.engine.wiring import closure
-from palmette.features.artefacts import FeatureFunctions
+from palmette.features.artefacts import HOLE, FeatureFunctions
 from palmette.features.repository.checkout import (
     Checkout,
     Function,
@@ -31,7 +31,6 @@ from palmette.features.repository.neighbours import Builder, Neighbour, builder_
 from palmette.features.repository.spelling import general, mentions, replaced, respelt, without
 from palmette.features.signature import BY_NAME, is_frame, meaning_of
 
-HOLE = "raise NotImplementedError"
 _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 
 _PARAMETER = re.compile(r"(?<![\w:'\"]):([A-Za-z_]\w*)")

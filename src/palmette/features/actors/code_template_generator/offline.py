@@ -6,7 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from palmette.features.artefacts import Config, Conventions, Utilities
+from palmette.features.artefacts import HOLE, Config, Conventions, Utilities
 from palmette.features.pyspark.io import function_source
 from palmette.features.repository import Neighbour
 from palmette.features.spec.view import View
@@ -30,9 +30,7 @@ def write_template(
     docstring = module_docstring(view, conventions)
     if conventions.skeleton:
         return f"{docstring}\n\n{conventions.skeleton}"
-    functions = [
-        function_source(view, conventions, shape.role, ["raise NotImplementedError"]) for shape in conventions.functions
-    ]
+    functions = [function_source(view, conventions, shape.role, [HOLE]) for shape in conventions.functions]
     imports = {f"from {utility.module} import {utility.name}" for utility in (utilities.chosen if utilities else ())}
     imports |= set(_imports("\n".join(functions), config, neighbours))
     main = next(shape.name for shape in conventions.functions if shape.role == "main")
