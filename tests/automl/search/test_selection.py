@@ -72,6 +72,14 @@ def test_forecasts_of_one_learner_weigh_as_much_as_one_forecast() -> None:
     assert weights == pytest.approx({"long": 0.25, "short": 0.25, "theta": 0.5}, abs=0.05)
 
 
+def test_many_settings_of_one_learner_leave_room_for_another() -> None:
+    truth, (best, other, *_) = noisy()
+    alike = [result(f"tuned-{i}", best.outputs * (1 - i / 1000)) for i in range(20)]
+    different = result("other", other.outputs, learner="catboost")
+    chosen = select([*alike, different], SupervisedScorer(METRICS["rmse"], truth))
+    assert "other" in names(chosen)
+
+
 def test_the_best_stays_alone_where_others_add_nothing() -> None:
     truth = np.arange(100.0)
     best = result("best", truth + np.tile([0.1, -0.1], 50))

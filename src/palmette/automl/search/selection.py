@@ -19,6 +19,7 @@ from palmette.automl.measure import Floats, Scorer
 from palmette.automl.search.results import CandidateResult
 
 MOST_CANDIDATES = 12  # number of best candidates that an ensemble is chosen from; with more, noise decides
+MOST_ALIKE = 3  # number of these that have the same learner: their errors are alike
 FEW = 5  # most members of a mean, a stack or a vote
 ROUNDS = 25
 PATIENCE = 6  # rounds without gain after which the greedy search stops
@@ -69,7 +70,7 @@ def select(
     single = Ensemble(((best, 1.0),), best.outputs, "single")
     chosen, reason = single, f"{best.name} is {several}"
     if ensembling != "single" and scorer.blends and len(ranked) > 1:
-        together = _together(ranked[:MOST_CANDIDATES], scorer, ensembling, fits)
+        together = _together(_diverse(ranked), scorer, ensembling, fits)
         chosen, reason = _compared(single, together, scorer, ensembling)
     made = _selection(chosen, best, scorer, reason)
     crossed = None if folds is None else crossfitted_score(results, scorer, chosen.how, folds)
@@ -122,6 +123,17 @@ def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: E
     if ensembling != "best" or middle > max(error, 0):
         return several, f"an ensemble of {len(several.parts)} models, which gains {gained} over {best.name}"
     return single, f"{best.name} alone, as an ensemble of {len(several.parts)} gains only {gained}: within noise"
+
+
+def _diverse(ranked: Sequence[CandidateResult]) -> list[CandidateResult]:
+    """Returns the candidates that an ensemble is chosen from, best first."""
+    alike = Counter[str]()
+    found = list[CandidateResult]()
+    for one in ranked:
+        alike[kind := one.trial.candidate.learner] += 1
+        if alike[kind] <= MOST_ALIKE:
+            found.append(one)
+    return found[:MOST_CANDIDATES]
 
 
 def _together(

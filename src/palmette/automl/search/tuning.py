@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ START = 6  # random trials before the sampler starts to learn
 MOST_TRIALS = 400
 MARK = "-tuned-"  # part of the name of a candidate whose settings were tuned
 TURNS = 3  # every third turn tunes the second-best learner, the others the best
+PATIENCE = 12  # settings of a learner without a gain after which others are tuned
+LEAST_GAIN = 1e-3  # gain, as a share of the learner's best score
 
 
 class Tuner:
@@ -24,6 +28,8 @@ class Tuner:
     def __init__(self, facts: DataFacts, seed: int) -> None:
         self.facts, self.seed = facts, seed
         self.count = 0
+        self._best: dict[str, float] = {}
+        self._without_gain = Counter[str]()
         self._studies: dict[str, optuna.Study] = {}
         self._asked: dict[str, tuple[str, optuna.Trial]] = {}
 
@@ -33,6 +39,7 @@ class Tuner:
             return None
         import optuna
 
+        ranked = [one for one in ranked if self._without_gain[one.learner] < PATIENCE] or ranked
         others = [one for one in ranked if one.learner != ranked[0].learner]
         base = others[0] if others and self.count % TURNS == TURNS - 1 else ranked[0]
         if base.learner not in self._studies:
@@ -60,6 +67,7 @@ class Tuner:
 
         learner, trial = self._asked.pop(name)
         study = self._studies[learner]
+        self._count_gain(learner, score)
         if score is not None:
             study.tell(trial, score)
         elif first_fold is not None:
@@ -67,3 +75,10 @@ class Tuner:
             study.tell(trial, state=optuna.trial.TrialState.PRUNED)
         else:
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
+
+    def _count_gain(self, learner: str, score: float | None) -> None:
+        best = self._best.get(learner, -math.inf)
+        if score is not None and (best == -math.inf or score - best > LEAST_GAIN * abs(best)):
+            self._best[learner], self._without_gain[learner] = score, 0
+        else:
+            self._without_gain[learner] += 1
