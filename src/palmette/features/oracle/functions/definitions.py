@@ -25,7 +25,6 @@ DEFINITIONS = {
     "negative(value)": "-value",
     "positive(value)": "value",
     "mod(one, other)": "one % other",
-    "pmod(one, other)": "CASE WHEN one % other < 0 THEN (one % other + other) % other ELSE one % other END",
     "get(items, place)": "CASE WHEN place >= 0 AND place < size(items) THEN items[place] END",
     "find_in_set(text, listed)": "CAST(array_position(split(listed, ','), text) AS int)",
     "regexp_count(text, pattern)": "size(regexp_extract_all(text, pattern, 0))",

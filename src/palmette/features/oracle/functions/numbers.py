@@ -105,6 +105,19 @@ for _name, _symbol in _TRIED.items():
     FUNCTIONS[f"try_{_name}"] = partial(_attempt, _symbol)
 
 
+@builder("pmod")
+def pmod(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
+    """The non-negative remainder; null for a zero divisor."""
+    remainder = binary("%", arguments[0], arguments[1], scope.zone)
+    again = binary("%", binary("+", remainder, arguments[1], scope.zone), arguments[1], scope.zone)
+
+    def run(row: Any) -> Any:
+        value = remainder.run(row)
+        return again.run(row) if value is not None and value < 0 else value
+
+    return TypedExpression(remainder.kind, run)
+
+
 def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
     """Returns Java's result where Python raises: NaN outside the domain, infinity on overflow."""
 
