@@ -160,8 +160,7 @@ class ReportPage(os.PathLike[str]):
     def __fspath__(self) -> str:
         return str(self.path)
 
-    def __repr__(self) -> str:
-        return str(self.path)
+    __repr__ = __fspath__
 
     def _repr_html_(self) -> str:
         page = html.escape(self.path.read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from palmette.automl.kinds import Kind, Track, file_kind
+from palmette.automl.kinds import Kind, Track, file_kinds
 from palmette.automl.samples import ArrayUse, Reading, TableFormat
 from palmette.automl.task_spec.spec import Threshold
 from palmette.documents import Model
@@ -194,7 +194,7 @@ class Blueprint(Model):
     @property
     def file_columns(self) -> tuple[ColumnUse, ...]:
         """Columns whose values are files."""
-        return tuple(one for one in self.columns if file_kind(one.kind))
+        return tuple(one for one in self.columns if one.kind in file_kinds())
 
     def column(self, name: str) -> ColumnUse:
         """Returns the column with a name, which must exist."""

@@ -10,7 +10,7 @@ from palmette.automl.calls import Call, Name, Value, function_step, pipeline, so
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.encoders.shared import FromFolder, scaled
-from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kind
+from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kinds
 from palmette.automl.learners.learner import FoldData, Learner, Measured, Settings, TrainingSetup
 from palmette.automl.parsing import MONTH, QUARTER
 from palmette.automl.problem_traits import learning_task
@@ -199,7 +199,8 @@ def facts_of(blueprint: Blueprint) -> DataFacts:
     words = [one.words or USUAL_WORDS for one in texts]
     return DataFacts(
         rows=blueprint.rows,
-        columns=sum(kind.width if (kind := file_kind(one.kind)) else 1 for one in columns) + len(blueprint.derived),
+        columns=sum(kind.width if (kind := file_kinds().get(one.kind)) else 1 for one in columns)
+        + len(blueprint.derived),
         problem=blueprint.problem,
         outputs=count if count > 2 else 1,
         classes=count,
@@ -246,7 +247,7 @@ def readers_of(columns: Sequence[ColumnUse]) -> list[tuple[Kind, Value, list[str
 
 def cell_reader(column: ColumnUse) -> Call | Name:
     """Returns the function that parses a cell of a column."""
-    if kind := file_kind(column.kind):
+    if kind := file_kinds().get(column.kind):
         return Name(kind.reader)
     reading, given = column.reading, dict[str, Value]()
     match column.kind:

@@ -138,11 +138,6 @@ def file_suffixes() -> tuple[str, ...]:
     return tuple(suffix for kind in (*file_kinds().values(), TEXT_FILES) for suffix in kind.suffixes)
 
 
-def file_kind(kind: str) -> FileKind | None:
-    """Returns the kind of files of this name; None for a kind whose values are not files."""
-    return file_kinds().get(kind)
-
-
 YES_AND_NO = (
     ("1", "0"), ("true", "false"), ("t", "f"), ("yes", "no"), ("y", "n"), ("on", "off"), ("ja", "nein"),
     ("oui", "non"), ("si", "no"), ("sí", "no"), ("wahr", "falsch"), ("vrai", "faux"),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from palmette.automl.artefacts import DataPlan, Treatment
 from palmette.automl.candidates import Derived, Operation
-from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, file_kind
+from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, file_kinds
 from palmette.automl.problems.problem import problem_named
 from palmette.automl.profile import Profile
 from palmette.automl.samples import SampleColumn, Samples
@@ -98,7 +98,7 @@ def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, st
     """Returns the reasons for excluded columns, by name. Reasons from the request precede those from the data."""
     included = {column.name for name in task.include if (column := samples.column(name))}
     others = [one.name for one in samples.columns if one.name not in included and one.kind not in STRUCTURE]
-    files = {one.name for one in samples.columns if file_kind(one.kind)}
+    files = {one.name for one in samples.columns if one.kind in file_kinds()}
     reasons: Mapping[str, Iterable[str]] = {
         "the request excludes it": task.exclude,
         "it is known only after the outcome": task.known_after,

@@ -90,10 +90,6 @@ def informed(strategies: Sequence[PlanStrategy], knowledge: Knowledge) -> list[P
 
 def resting_on(knowledge: Knowledge, candidates: Sequence[Candidate]) -> list[RestsOn]:
     """Returns the insights that a plan uses, each with the candidates that follow from it."""
-    found = []
-    for one in knowledge.insights:
-        spoken_for = {learner for name in one.algorithms for learner in meant(name)}
-        names = tuple(each.name for each in candidates if each.learner in spoken_for)
-        if names:
-            found.append((one, names[:MOST_CITED]))
-    return found[:MOST_CITED]
+    every = [(one, {learner for name in one.algorithms for learner in meant(name)}) for one in knowledge.insights]
+    found = [(one, tuple(each.name for each in candidates if each.learner in advised)) for one, advised in every]
+    return [(one, names[:MOST_CITED]) for one, names in found if names][:MOST_CITED]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from palmette.automl.kinds import FileKind, file_kind, inspected, is_id_name
+from palmette.automl.kinds import FileKind, file_kinds, inspected, is_id_name
 from palmette.automl.profile import Leak
 from palmette.automl.profile.association import LeakContext, as_numbers
 from palmette.automl.splitting.parts import ALIKE, is_entity_name, target_likeness
@@ -223,7 +223,7 @@ def suspicious_jump(context: LeakContext) -> Iterator[Leak]:
 def nearly_equal_files(context: LeakContext) -> Iterator[Leak]:
     """Files on both sides of the split whose fingerprints differ in few bits: video frames, or compressed again."""
     for name in context.informative if len(context.split.holdout) else ():
-        kind = file_kind(context.kinds[name])
+        kind = file_kinds().get(context.kinds[name])
         if kind is None:
             continue
         parts = (context.split.train, context.split.holdout)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
-from palmette.automl.kinds import as_url, file_kind, with_contents
+from palmette.automl.kinds import as_url, file_kinds, with_contents
 from palmette.automl.parsing import MONTH, QUARTER, first_month
 from palmette.automl.samples import Dialect, Reading, TableFormat
 
@@ -77,7 +77,7 @@ def in_file_form(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
 
 def _written(values: pd.Series, column: ColumnUse) -> pd.Series:
     reading = column.reading
-    if file_kind(column.kind):
+    if column.kind in file_kinds():
         return pd.Series([as_url(value) for value in values], values.index, object)
     if column.kind == "number" and (reading.decimal, reading.thousands, reading.affix) != (".", "", ""):
         texts = [None if value != value else number_text(float(value), reading) for value in values]

@@ -28,7 +28,7 @@ from palmette.automl.composition import (
     readers_of,
 )
 from palmette.automl.formatting import metric as metric_in_words
-from palmette.automl.kinds import TRUE, Kind, file_kind
+from palmette.automl.kinds import TRUE, Kind, file_kinds
 from palmette.automl.learners.learner import LABELS
 from palmette.automl.measure import METRICS
 from palmette.automl.problems.problem import EnsembleMember, problem_of
@@ -174,7 +174,7 @@ def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
 
 def _reading(blueprint: Blueprint) -> dict[str, Any]:
     in_file = {one.name: one.in_file for one in blueprint.columns}
-    by, files = blueprint.folds.by, {one.in_file: file_kind(one.kind) for one in blueprint.file_columns}
+    by, files = blueprint.folds.by, {one.in_file: file_kinds()[one.kind] for one in blueprint.file_columns}
     renamed = {name: own for name, own in in_file.items() if name != own}
     typed = f"read_columns(rows, READERS{', IN_FILE' if renamed else ''})"
     return {
@@ -226,7 +226,7 @@ def _short(value: Any) -> Any:
 def _column_by_column(blueprint: Blueprint) -> pd.DataFrame:
     columns: dict[str, Any] = {}
     for place, one in enumerate(blueprint.columns):
-        kind = file_kind(one.kind)
+        kind = file_kinds().get(one.kind)
         examples = (kind.examples() if kind else one.examples) or (None,)
         first = place % len(examples)  # the columns' examples begin with the same rows of the data
         columns[one.name] = list(islice(cycle(examples), first, first + EXAMPLES))

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Occlusion, Plan, Plans, Store
 from palmette.automl.candidates import Blueprint
-from palmette.automl.kinds import file_kind
+from palmette.automl.kinds import file_kinds
 from palmette.automl.problems.explanations import telling_rows
 from palmette.automl.problems.problem import ReportData, problem_of
 from palmette.automl.profile import Profile
@@ -114,7 +114,7 @@ def file_examples(
     if not blueprint.file_columns or data.truth is None or data.predictions is None:
         return ()
     column = blueprint.file_columns[0]
-    kind, cells = file_kind(column.kind), splits.judged.holdout[column.name].to_list()
+    kind, cells = file_kinds().get(column.kind), splits.judged.holdout[column.name].to_list()
     if kind is None or len(data.truth) != len(cells):
         return ()
     usable = [place for place, cell in enumerate(cells) if cell and Path(cell).is_file()]

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from palmette.automl.kinds import TEXT_FILES, UNUSABLE, file_kind, files_digest, inspected, kind_of
+from palmette.automl.kinds import TEXT_FILES, UNUSABLE, file_kinds, files_digest, inspected, kind_of
 from palmette.automl.opening import data_files, files_below, open_file, refusal
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
 from palmette.automl.problem_traits import structure_of
@@ -93,7 +93,7 @@ def reload(samples: Samples) -> Loaded:
 
 def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> str:
     """The digest of the files in the columns of tables; empty where there are none."""
-    kinds = {one.name: one.kind for one in columns if file_kind(one.kind)}
+    kinds = {one.name: one.kind for one in columns if one.kind in file_kinds()}
     return files_digest(pd.concat([one for one in tables if one is not None]), kinds) if kinds else ""
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from palmette.automl import parsing
-from palmette.automl.kinds import FALSE, STRUCTURE, TRUE, Kind, file_kind, is_id_name, kind_of
+from palmette.automl.kinds import FALSE, STRUCTURE, TRUE, Kind, file_kinds, is_id_name, kind_of
 from palmette.automl.parsing import EXACT, TEXT, Texts, array, hours_of, of_column, sample
 from palmette.automl.samples import ArrayUse, Reading, Repairs, SampleColumn
 
@@ -78,7 +78,7 @@ def described(
     """The column of a table with `rows` rows; its kind follows from the values where none is given."""
     known = made.series.iloc[:rows]
     distinct, missing = known.dropna().unique(), round(float(known.isna().mean()), 6) if rows else 0.0
-    shown = [Path(value).name if kind and file_kind(kind) else str(value) for value in pd.Series(distinct[:EXAMPLES])]
+    shown = [Path(value).name if kind in file_kinds() else str(value) for value in pd.Series(distinct[:EXAMPLES])]
     examples = tuple(text if kind in STRUCTURE else text[:EXAMPLE_LENGTH] for text in shown)  # keys stay whole
     return SampleColumn(
         name=name, source=source, kind=kind or kind_of(known, name, len(distinct)), dtype=str(known.dtype),

@@ -101,10 +101,9 @@ def _rating(workspace: Workspace, hidden: bool) -> Rating:
         return Rating(lambda outputs: 0.0 if np.isfinite(outputs).all() else None, lambda _, __: None)
     problem, rows, folds = workspace.problem, workspace.rows, workspace.folds
     every = problem.scorer(DataSplits(rows, rows.iloc[:0], None))
-    parts = {}
-    if problem.has_target:
-        inside = {int(fold): rows[folds == fold].reset_index(drop=True) for fold in np.unique(folds)}
-        parts = {fold: problem.scorer(DataSplits(part, part.iloc[:0], None)) for fold, part in inside.items()}
+    numbers = np.unique(folds) if problem.has_target else ()
+    inside = {int(fold): rows[folds == fold].reset_index(drop=True) for fold in numbers}
+    parts = {fold: problem.scorer(DataSplits(part, part.iloc[:0], None)) for fold, part in inside.items()}
 
     def whole(outputs: Floats) -> float | None:
         return None if problem.output_error(outputs) else _finite(every.utility(outputs))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from palmette.automl.kinds import FALSE, TRUE, Kind, file_kind, is_id_name
+from palmette.automl.kinds import FALSE, TRUE, Kind, file_kinds, is_id_name
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.samples.tables import NO_PART, TEST, TRAIN, VALIDATION, keys_of
 from palmette.errors import UserError
@@ -163,7 +163,7 @@ def entity_of(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str,
     where there is none."""
     if not target or problem not in ("classification", "regression"):
         return ""
-    least = -math.inf if any(map(file_kind, kinds.values())) else ALIKE  # an entity is recognised in its files
+    least = -math.inf if file_kinds().keys() & {*kinds.values()} else ALIKE  # an entity is recognised in its files
     found = {
         name: target_likeness(rows[name], rows[target], problem)
         for name in rows.columns

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from palmette.automl.kinds import file_kind
+from palmette.automl.kinds import file_kinds
 from palmette.automl.task_spec.amounts import NAMES, amount_pattern, parse_amount
 from palmette.automl.task_spec.request import DataSummary, key_of, name_words
 from palmette.automl.task_spec.spec import Constraint, LearnerWish, Level, Quantity, Threshold
@@ -227,7 +227,7 @@ def _target(match: Match) -> Values:
     is_comparison = is_number and re.search(r"\b(?:whether|if)\b", match.words, re.I)
     is_input = verb == "classi" and re.match(r"\s*(?:into|by)\b", match.after, re.I)
     is_other = match.has("amount") and not is_number  # such as the number of customers, of a column with their names
-    is_content = (column.kind == "text" or file_kind(column.kind)) and not re.match("target|label", verb)
+    is_content = column.kind in ("text", *file_kinds()) and not re.match("target|label", verb)
     if is_comparison or is_input or is_other or is_content:
         return None  # an unread threshold, or a column that rows are grouped by
     second = re.match(r"\s*(?:and|or|&)\s+(?:then\s+|also\s+|the\s+)*", match.after, re.I)
