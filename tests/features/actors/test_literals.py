@@ -103,7 +103,7 @@ def test_what_is_usual_is_left_out(view: View) -> None:
     case = TestCase(name="late", why="Late.", as_of="2024-05-01T00:30:00Z", given={"visits": (row, late)}, expect=())
     text = PytestWriter(view, CONVENTIONS, TestCases(cases=(case,))).file("jobs.v")
     assert '"late": ([visit(), visit(known=AS_OF - 30 * DAY)], []),' in text
-    assert 'visit = partial(row, \'visits\', paid=Decimal(1), at=AS_OF - 31 * DAY, **{"class": "a"})' in text
+    assert 'visit = partial(row, "visits", paid=Decimal(1), at=AS_OF - 31 * DAY, **{"class": "a"})' in text
 
 
 def test_each_entity_has_a_number_and_a_line() -> None:
@@ -140,5 +140,5 @@ def test_a_script_that_takes_a_cut_off_though_its_rows_have_their_own_gets_none(
     view = load_view(OFFERS / "specs" / "decision_point_in_time.yaml", OFFERS / "registry.yaml")
     conventions, cases = CONVENTIONS.model_copy(update={"skeleton": "import pyspark"}), examples(view)
     writer = PytestWriter(view, conventions, TestCases(cases=tuple(cases)))
-    assert "    actual = build(given, None)\n" in writer.file("m")
+    assert "    actual = build(frames(spark, rows), None)\n" in writer.file("m")
     assert writer.assertion(cases[0])[0] == "actual = build(given, None)"

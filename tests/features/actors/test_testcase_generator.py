@@ -13,7 +13,6 @@ from palmette.features.actors.testcase_coder.placeholders import stand_in
 from palmette.features.actors.testcase_generator.actor import GeneratorInput, TestcaseGenerator
 from palmette.features.actors.testcase_generator.changes import expression_changes
 from palmette.features.actors.testcase_generator.cover import cover
-from palmette.features.actors.testcase_generator.deviations import deviants
 from palmette.features.actors.testcase_generator.offline import CaseSelector
 from palmette.features.artefacts import Conventions, FunctionShape, Parameter, RunRequest, TestCase, TestCases
 from palmette.features.oracle import expected
@@ -38,7 +37,7 @@ def test_another_column_has_the_type_that_the_right_one_has_after_the_steps() ->
     view = load_view(HERE / "tasks" / "usr_rdm_tier_ftrs" / "fsc.yaml", WORLD / "registry.yaml")
     types = {column.name: column.type for column in view.tables["redemptions"].columns}
     assert types["amount"] == types["cashback"] == "string", "`amount` is converted, the other is not"
-    assert not [one.what for one in deviants(view) if one.what.endswith("the column is cashback")]
+    assert not [one.what for one in CaseSelector(view).deviants if one.what.endswith("the column is cashback")]
 
 
 def suite_of(
@@ -185,8 +184,7 @@ def test_a_feature_is_told_from_the_same_one_of_another_window(user_offers: Call
         {"name": "recent_share", "dtype": "double", "derive": "redemptions_90d / redemptions"},
     ])  # fmt: skip
     suite = CaseSelector(view)
-    mixed_up = {one.what for one in suite.deviants if ": it is " in one.what}
-    assert "redemptions_90d: it is redemptions_30d" in mixed_up
+    mixed_up = {"redemptions_90d: the window is 30d", "redemptions_30d: the window is 90d"}
     assert mixed_up <= suite.detected(suite.cases())
 
 
@@ -203,6 +201,32 @@ def test_windows_of_other_features_medians_and_nulls_as_values_are_told_apart(us
     ]  # fmt: skip
     suite = CaseSelector(user_offers(features=features))
     wanted = {"mean: avg became the median", "mean: the window is 30d", "kinds: null is a value"}
+    assert wanted - suite.detected(suite.cases()) == set()
+
+
+def test_conditions_that_are_not_the_features_are_told_apart() -> None:
+    """Those of other features, those that accept another value, and those on columns that it does not read."""
+    week = {"function": "count", "source": "redemptions", "window": "7d"}
+    top = {"function": "top_k", "source": "redemptions", "of": "channel", "k": 2, "window": "30d"}
+    before = {"previous": {"column": "before", "of": "channel", "by": ["user_id"]}}
+    fsc = {
+        "fsc": 1,
+        "feature_view": "v",
+        "entities": [{"name": "user", "keys": ["user_id"]}],
+        "sources": [{"name": "redemptions", "steps": [{"filter": "channel != 'app'"}, before]}],
+        "features": [
+            {"name": "shop", "dtype": "bigint", "default": 0, "aggregate": {**week, "where": "channel = 'store'"}},
+            {"name": "moved", "dtype": "bigint", "default": 0, "aggregate": {**week, "where": "before = 'store'"}},
+            {"name": "top", "dtype": "array<string>", "aggregate": top},
+            {"name": "half", "dtype": "double", "derive": "shop / 2"},
+        ],
+    }
+    suite = CaseSelector(resolve(FeatureSpec.model_validate(fsc), Registry.model_validate(REGISTRY)))
+    wanted = {"shop: the condition is before = 'store'", "shop: 'online', too", "half: the result is whole",
+              "top: the condition is channel = 'store'", "top: only rows with `amount` IS NOT NULL",
+              "moved: the window is 8d", "top: sum(amount) ranks", "shop: the window is 30d",
+              "moved: only rows with `amount` IS NOT NULL",
+              "redemptions: in the filter, 'online', too"}  # fmt: skip
     assert wanted - suite.detected(suite.cases()) == set()
 
 

@@ -76,16 +76,15 @@ def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[
     values = [{name: factory.wild(table) for name, table in tables.items()} for _ in entities]
     changing = [table for table in tables.values() if factory.state_moments(table) == {"event", "cutoff"}]
     later = [{table.name: factory.wild(table) for table in changing} for _ in entities]
-    rows: dict[str, list[Row]] = {name: [] for name in tables}
-    for entity, chosen, then in zip(entities, values, later, strict=True):
-        for name, table in tables.items():
-            rows[name] += factory.usual_rows(table, entity, chosen[name], then.get(name), cutoff)
+    tried = [Fixture(factory, chosen, frozenset(), then) for chosen, then in zip(values, later, strict=True)]
+    rows: dict[str, list[Row]] = defaultdict(list)
+    for entity, fixture in zip(entities, tried, strict=True):
+        for name, each in fixture.rows(entity, cutoff).items():
+            rows[name] += each
     scores = _scores(factory, rows, cutoff)
-    fixtures = [
-        Fixture(factory, chosen, scores.get(repr(_grain(factory, entity)), frozenset()), then)
-        for entity, chosen, then in zip(entities, values, later, strict=True)
-    ]
-    there = [each for entity, each in zip(entities, fixtures, strict=True) if repr(_grain(factory, entity)) in scores]
+    found = [scores.get(repr(_grain(factory, entity))) for entity in entities]
+    fixtures = [replace(each, features=one or frozenset()) for each, one in zip(tried, found, strict=True)]
+    there = [each for each, one in zip(fixtures, found, strict=True) if one is not None]
     picked: list[Fixture] = []
     covered: set[str] = set()
     while fixtures and len(picked) < most:
@@ -195,6 +194,10 @@ class ScenarioBuilder:
     def usual(self) -> datetime:
         """When usual events happen."""
         return self.cutoff - self.factory.soon
+
+    def fixture_of(self, feature: str) -> Fixture:
+        """The first fixture that gives the feature a value, or else the richest."""
+        return next((each for each in self.fixtures if feature in each.features), self.fixtures[0])
 
     def add(self, theme: str, note: str, rows: Rows) -> None:
         self.parts.append(EntityRows(theme, note, rows))

@@ -71,11 +71,8 @@ def states(builder: ScenarioBuilder) -> None:
     members(builder)
     factory, none = builder.factory, timedelta(0)
     for table in factory.tables("snapshot", "scd2"):
-        asked = factory.state_moments(table)
-        moments = [("cut-off", builder.cutoff)] if "cutoff" in asked else []
-        moments += [("event", builder.usual)] if "event" in asked else []
         step = factory.step(table)
-        for what, moment in moments:
+        for what, moment in _moments(builder, table):
             if table.kind == "snapshot" and table.available_time is not None:
                 _overtaken(builder, table, what, moment)
             for note, first, second, end in (
@@ -97,17 +94,22 @@ def states(builder: ScenarioBuilder) -> None:
         _meanwhile(builder, table)
 
 
+def _moments(builder: ScenarioBuilder, table: Table) -> list[tuple[str, datetime]]:
+    """When the table is looked into, with descriptions."""
+    moments = {"cutoff": ("cut-off", builder.cutoff), "event": ("event", builder.usual)}
+    asked = builder.factory.state_moments(table)
+    return [moment for name, moment in moments.items() if name in asked]
+
+
 def members(builder: ScenarioBuilder) -> None:
     """Adds rows that begin to count at, or next to, the cut-off or an event, for tables of members."""
     factory, none = builder.factory, timedelta(0)
     for table in (each for each in factory.tables("event") if each not in factory.events()):
-        asked, step = factory.state_moments(table), factory.step(table)
-        moments = [("cut-off", builder.cutoff)] if "cutoff" in asked else []
-        moments += [("event", builder.usual)] if "event" in asked else []
+        step = factory.step(table)
         late = [("known exactly at", -DAY, none), ("known just after", -DAY, step), ("known just before", -DAY, -step)]
         times = [("exactly at", none, none), ("just before", -step, -step), ("just after", step, step)]
         for note, at, known in [*times, *(late if table.available_time else [])]:
-            for what, moment in moments:
+            for what, moment in _moments(builder, table):
                 for second in (False, True):
                     given = builder.fixtures[0].values[table.name]
                     events = [Event(moment + at, given, moment + known), *[Event(moment + DAY, given)] * second]
@@ -165,7 +167,7 @@ def thresholds(builder: ScenarioBuilder) -> None:
         table = builder.factory.view.source(computed.source).table
         if table.kind != "event":
             continue
-        fixture = next((each for each in builder.fixtures if feature.name in each.features), builder.fixtures[0])
+        fixture = builder.fixture_of(feature.name)
         for number in numbers[:MOST_THRESHOLDS]:
             if computed.function == "days_since_last":
                 _ages(builder, feature, table, fixture, number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +13,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from palmette.documents import Model
 from palmette.features.frame import Frame, distinct_by
 from palmette.features.frames.calendar import as_value, dated, resolution
 from palmette.features.frames.keys import ColumnRef, KeyFactory
 from palmette.features.frames.value_pool import PredicateValues, value_pool
 from palmette.features.oracle.clock import timestamp_of
-from palmette.features.spec import Lookup, RegisteredColumn, Table, View, Window
+from palmette.features.spec import Aggregate, Expression, Lookup, RegisteredColumn, Table, View, ViewSource, Window
 from palmette.features.spec.fsc_steps import Join, Member, pairs, reads_of
 
 Row = dict[str, Any]
@@ -141,6 +143,13 @@ class RowFactory:
             taken.add(self.view.spine.cutoff)
         return [each for each in table.columns if each.name not in taken and not self.keys.link(table, each.name)]
 
+    def bare(self, table: Table, source: ViewSource, computation: Aggregate | Expression) -> dict[str, Any]:
+        """Null, or else zero, for the columns of a source's table that neither its steps nor the computation name."""
+        read = words(computation).union(*map(words, source.steps))
+        free = [each for each in self.free(table) if each.name not in read]
+        numbers = {each.name: _zero(each) for each in free if each.type.parsed.is_numeric and not each.values}
+        return {**numbers, **{each.name: None for each in free if each.nullable}}
+
     def wild(self, table: Table) -> Values:
         """Random valid values."""
         return {column.name: self._pick(table, column) for column in self.free(table)}
@@ -185,9 +194,10 @@ class RowFactory:
     def usual_rows(
         self, table: Table, entity: EntityNumbers, values: Values, later: Values | None, cutoff: datetime
     ) -> list[Row]:
-        """The usual row or, for a state that changes between the usual event and the cut-off, both rows."""
+        """The usual row, with an earlier one where a source looks back, or with the state that follows it."""
         if later is None:
-            return [self.usual_row(table, entity, values, cutoff)]
+            earlier = [self.row(table, entity, values, cutoff - 2 * max(self.soon, self.step(table)))]
+            return [self.usual_row(table, entity, values, cutoff), *earlier * self.looks_back(table)]
         change = cutoff - self.soon / 2
         first = self.usual_row(table, entity, values, cutoff, until=change if table.valid_to else None)
         return [first, self.row(table, entity, later, change)]
@@ -241,6 +251,11 @@ class RowFactory:
         if table.kind == "event" and not table.keys_enforced:
             return rows
         return distinct_by(rows, names)
+
+
+def words(part: Model) -> set[str]:
+    """The words in a part of the specification, names of columns among them."""
+    return set(re.findall(r"\w+", str([*part.model_dump().values()])))
 
 
 def _zero(column: RegisteredColumn) -> Any:

@@ -11,7 +11,7 @@ from palmette.features.frames.fixtures import Changes, Fixture, Rows, ScenarioBu
 from palmette.features.frames.keys import GRAIN, ColumnRef
 from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Event, Row
 from palmette.features.oracle.clock import MICROSECOND, day_of, midnight, window_start
-from palmette.features.spec import Aggregate, Table
+from palmette.features.spec import Aggregate, Expression, Table
 from palmette.features.spec.literals import to_python
 from palmette.features.spec.sql import parse
 
@@ -162,8 +162,25 @@ def absences(builder: ScenarioBuilder) -> None:
     for table in factory.view.tables.values():
         row = factory.usual_row(table, builder.entity(), fixture.values[table.name], builder.cutoff)
         builder.add("nothing_there", f"a row in {table.name} alone", {table.name: [row]})
+    _bare(builder)
     _strangers(builder)
     _neighbours(builder)
+
+
+def _bare(builder: ScenarioBuilder) -> None:
+    """For each feature, adds events in which only the columns that it reads have a value."""
+    factory = builder.factory
+    for feature in factory.view.features:
+        computed = feature.computation
+        if not isinstance(computed, Aggregate | Expression):
+            continue
+        source = factory.view.source(computed.source)
+        table = source.table
+        if table in factory.events():
+            fixture, entity = builder.fixture_of(feature.name), builder.entity()
+            rows = fixture.rows_of(table, entity, builder.cutoff, factory.bare(table, source, computed))
+            about = f"bare_{table.name}", f"{table.name} with nothing but what a feature reads"
+            builder.case(fixture, table, entity, rows, about)
 
 
 def _strangers(builder: ScenarioBuilder) -> None:
@@ -227,15 +244,15 @@ def repeats(builder: ScenarioBuilder) -> None:
 
 
 def _ranks(builder: ScenarioBuilder, table: Table) -> None:
-    """Adds values of which one has more rows and the other the largest quantity, for features that rank by one."""
+    """Adds values of which one has more rows and the other the largest quantity, for features that rank values."""
     factory, view = builder.factory, builder.factory.view
     for aggregate in (each.computation for each in view.features):
-        if not isinstance(aggregate, Aggregate) or not aggregate.rank_by or not aggregate.of:
+        if not isinstance(aggregate, Aggregate) or aggregate.function not in ("top_k", "mode") or not aggregate.of:
             continue
         pool = factory.value_pools.get((table.name, aggregate.of), [])
         if view.source(aggregate.source).table != table or len(pool) < 2:
             continue
-        names = parse(aggregate.rank_by).columns
+        names = parse(aggregate.rank_by).columns if aggregate.rank_by else table.column_types
         measured = [each for each in factory.free(table) if each.name in names and each.type.parsed.is_numeric]
         for largest in (6, 9):
             plain, events = builder.fixtures[0].values[table.name], []

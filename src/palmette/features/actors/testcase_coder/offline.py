@@ -1,6 +1,7 @@
 """Writes a pytest file from test cases by rules, in the team's conventions."""
 
 import re
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,33 +47,55 @@ class PytestWriter:
         imports = ["from pyspark.testing import assertDataFrameEqual", ""]
         imports += [f"from {module} import {owner}"] if self.conventions.has_builder else []
         cutoffs = {self._as_of_text(case) for case in self.cases.cases}
-        groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+        varies, spark = len(cutoffs) > 1, fixture_of(self.conventions)
+        made, frames = f"frames({spark}, rows)", [each.meaning in ("tables", "table", "frame") for each in self._bound]
+        given = made if sum(frames) == 1 else "given"
+        groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for case in self.cases.cases:
-            groups[tuple(self._identifying(case))].append(self._entry(case))
+            groups[tuple(self._identifying(case))].append(self._entry(case, [self._as_of_text(case)] * varies))
         return rendered(
             _TESTS,
             view=self.view.name,
-            varies=len(cutoffs) > 1,
-            helpers=self.helpers("\n".join([*imports, *self.conventions.instance_imports])),
+            varies=varies,
+            helpers=self._head("\n".join([*imports, *self.conventions.instance_imports])),
+            factories=self._factories(),
             groups=groups,
-            call=self._call("as_of" if len(cutoffs) > 1 else cutoffs.pop()),
+            given="" if given == made else made,
+            call=self._call("as_of" if varies else cutoffs.pop(), given),
             identity=self.view.identity,
-            spark=fixture_of(self.conventions),
-            width=self.conventions.line_length,
+            spark=spark,
         ).replace(_GAP, " ")
 
-    def _entry(self, case: TestCase) -> dict[str, Any]:
-        """The parts of a case in the file, and why it is there if its name does not tell."""
-        is_in_name = re.sub(r"_\d+$", "", case.name) in re.sub(r"\W+", "_", case.why.lower())
-        lists = [self._given(case), [[call] for call in self._expected(case)]]
-        why = "" if is_in_name else " ".join(case.why.split())
-        return {"name": case.name, "why": why, "lists": lists, "as_of": self._as_of_text(case)}
+    def _entry(self, case: TestCase, as_of: list[str]) -> str:
+        """A case of the file, after why it is there if its name does not tell."""
+        width, why, name = self.conventions.line_length, " ".join(case.why.split()), f'    "{case.name}": '
+        comment = _filled(why, width, "    # ", "    # ") + "\n"
+        is_in_name = re.sub(r"_\d+$", "", case.name) in re.sub(r"\W+", "_", why.lower())
+        given, expected = self._given(case), [[call] for call in self._expected(case)]
+        lists = [f"[{', '.join(call for group in groups for call in group)}]" for groups in (given, expected)]
+        whole = f"({', '.join([*lists, *as_of])}),"
+        line = f"{name}{whole}" if len(name + whole) <= width else f"{name[:-1]}\n        {whole}"
+        if len(line.split("\n")[-1]) > width:
+            last = ", ".join([self._broken(expected), *as_of])
+            if len(last.split("\n")[-1]) + len("        ") * ("\n" not in last) > width - len("),"):
+                last = ",\n        ".join([self._broken(expected), *as_of])
+            line = f"{name}(\n        {self._broken(given)},\n        {last}),"
+        return line if is_in_name or not why else comment + line
 
-    def helpers(self, imports: str = "") -> str:
-        """Imports, constants and functions that build the data frames; a formatter removes unused imports.
+    def _broken(self, groups: Sequence[Sequence[str]]) -> str:
+        """A list in a case: a line for each group, or for each call of it, where it fits."""
+        lines, width = [], self.conventions.line_length - len("         ]),")
+        for group in groups:
+            together = ", ".join(group)
+            lines += [together] if len(together) <= width else [_wrapped(call, " " * 9, width) for call in group]
+        return "[" + f",\n{' ' * 9}".join(lines) + "]"
 
-        They build the features, too, if the script has no function for it.
-        """
+    def helpers(self) -> str:
+        """Everything that tests of their own need before their rows; a formatter removes unused imports."""
+        return f"{self._head()}\n\n\n{self._factories()}".replace(_GAP, " ")
+
+    def _head(self, imports: str = "") -> str:
+        """Imports, constants and functions that build the data frames, and the features if the script does not."""
         factories, built = self._factories(), BuildFunction((), "")
         if not self.conventions.has_builder:
             path = self.conventions.test_path.replace("{view}", self.view.name)
@@ -87,20 +110,34 @@ class PytestWriter:
             keys=self._keys,
             as_of=time_text(self.as_of) if self.as_of else "",
             zone=self.view.zone,
-            width=self.conventions.line_length,
-            schemas={name: ddl(table_schema(self.view, name)) for name in sorted(self.view.tables)},
-            output=ddl(self.view.output),
+            schemas={
+                name: self._ddl(table_schema(self.view, name), f'    "{name}": ') for name in sorted(self.view.tables)
+            },
+            output=self._ddl(self.view.output, "OUTPUT = "),
             numbered=self._numbered,
-            factories=factories,
             follows=follows(self.view),
             own_fixture=not self.conventions.fixture,
         )
 
+    def _ddl(self, schema: Schema, before: str) -> str:
+        """A schema as a string, in several lines if it is too long for the one that begins with `before`."""
+        text, width = ddl(schema), self.conventions.line_length
+        if len(f'{before}"{text}",') <= width:
+            return f'"{text}"'
+        columns = " ".join(column.replace(" ", _GAP) for column in re.split(r"(?<=,) ", text))
+        indent = " " * (4 + len(before) - len(before.lstrip()))
+        wrapped = _filled(columns, width - len('""",'), f'{before}"""', indent)
+        return f'{wrapped.removeprefix(before)}"""'
+
     def _factories(self) -> str:
         """Functions that make a row with usual values: one for each table, and one for the output."""
-        firsts = {**{name: f"row, {name!r}" for name in sorted(self.view.tables)}, _OUTPUT: "dict"}
-        calls = {name: ", ".join([first, *_keywords(self.usual.get(name, {}))]) for name, first in firsts.items()}
-        return "\n".join(f"{self._factory(name)} = partial({arguments})" for name, arguments in calls.items())
+        firsts = {**{name: f'row, "{name}"' for name in sorted(self.view.tables)}, _OUTPUT: "dict"}
+        calls = []
+        for name, first in firsts.items():
+            arguments = [text.replace(" ", _GAP) for text in _keywords(self.usual.get(name, {}))]
+            call = f"{self._factory(name)} = partial({', '.join([first, *arguments])})"
+            calls.append(_wrapped(call, "", self.conventions.line_length))
+        return "\n".join(calls)
 
     def _factory(self, name: str) -> str:
         """The name of the function that makes a row: of a table, its name in the singular."""
@@ -139,11 +176,11 @@ class PytestWriter:
         actual = "actual" if self._compared(case) == self.view.output else "actual.select(expected.columns)"
         return [*lines, f"assertDataFrameEqual({actual}, expected)"]
 
-    def _call(self, as_of: str) -> str:
-        values = [_argument(self.view, each, fixture_of(self.conventions), as_of) for each in self._bound]
-        given = [each.passed(value) for each, value in zip(self._bound, values, strict=True) if value]
+    def _call(self, as_of: str, given: str = "given") -> str:
+        values = [_argument(self.view, each, fixture_of(self.conventions), as_of, given) for each in self._bound]
+        arguments = [each.passed(value) for each, value in zip(self._bound, values, strict=True) if value]
         owner = f"{self.conventions.instance}." if self.conventions.instance else ""
-        return f"{owner}{shape_of(self.conventions, 'build').name}({', '.join(given)})"
+        return f"{owner}{shape_of(self.conventions, 'build').name}({', '.join(arguments)})"
 
     def _identifying(self, case: TestCase) -> list[str]:
         """The keys of the rows that the case specifies; none if it specifies all rows."""
@@ -304,6 +341,18 @@ def _keywords(cells: Mapping[str, str]) -> list[str]:
     return [*plain, f"**{{{', '.join(rest)}}}"] if rest else plain
 
 
+def _wrapped(call: str, before: str, width: int) -> str:
+    """A call in lines of this width; those after the first begin below its first argument."""
+    indent = before + " " * (call.index("(") + 1)
+    return _filled(call, width + len(before), before, indent).removeprefix(before)
+
+
+def _filled(text: str, width: int, first: str, others: str) -> str:
+    """The text in lines that begin as stated and break at spaces alone."""
+    wrapper = textwrap.TextWrapper(width, first, others, break_long_words=False, break_on_hyphens=False)
+    return wrapper.fill(text)
+
+
 def _is_name(text: str) -> bool:
     return text.isidentifier() and not iskeyword(text)
 
@@ -312,14 +361,14 @@ def fixture_of(conventions: Conventions) -> str:
     return conventions.fixture or OWN_FIXTURE
 
 
-def _argument(view: View, bound: BoundParameter, fixture: str, as_of: str) -> str:
+def _argument(view: View, bound: BoundParameter, fixture: str, as_of: str, given: str) -> str:
     match bound.meaning:
         case "spark":
             return fixture
         case "tables":
-            return "given"
+            return given
         case "table" | "frame" if bound.table or len(view.tables) == 1:
-            return f'given["{bound.table or next(iter(view.tables))}"]'
+            return f'{given}["{bound.table or next(iter(view.tables))}"]'
         case "as_of" if not as_of:
             return "None"  # the rows have their own
         case "as_of" if form_of(bound) == "str":

@@ -58,8 +58,8 @@ def marked(text: str) -> str:
             _replace(lines, rows, f"    {MARK}{node.name.removeprefix('test_')}")
     # Helpers stand above the tests, so that their lines are still where they were.
     names = [_assigned(node) for node in body]
-    if "utc" in names and "frames" in names:  # the first and the last name that the helpers define
-        _replace(lines, body[names.index("utc") : names.index("frames") + 1], f"{MARK}{HELPERS}")
+    if "utc" in names and "expect" in names:  # the first and the last name that the helpers define
+        _replace(lines, body[names.index("utc") : names.index("expect") + 1], f"{MARK}{HELPERS}")
     return "\n".join(lines)
 
 

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from palmette.documents import Model
+from palmette.features.frames.value_pool import PredicateValues
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.expression import parse
-from palmette.features.spec import Duration, ViewSource, Window, fsc, fsc_steps
+from palmette.features.spec import Duration, Table, ViewSource, Window, fsc, fsc_steps
 
 WINDOW = "the window is"
 """Prefix of changes in the length of a window."""
@@ -100,22 +101,48 @@ def _other_columns(source: ViewSource, text: str) -> Iterator[tuple[str, dict[st
 
 def expression_changes(sql: str) -> list[tuple[str, str]]:
     """At most `MOST` changes of an expression, in text order."""
+    return list(_rewritten(sql, _of_node))[:MOST]
+
+
+def other_texts(sql: str, table: Table, named: PredicateValues) -> Iterator[tuple[str, str]]:
+    """The expression with another text accepted wherever it compares a column of the table with some."""
+    yield from _rewritten(sql, partial(_accepting, table=table, named=named))
+
+
+def _rewritten(sql: str, change: Callable[[exp.Expr], Iterator[tuple[str, exp.Expr]]]) -> Iterator[tuple[str, str]]:
+    """The expression with one node replaced, for each replacement of each node."""
     try:
         tree = parse(sql)
     except NotCovered:
-        return []
-    found = []
+        return
     for index, node in enumerate(tree.walk()):
-        for what, other in _of_node(node):
+        for what, other in change(node):
             changed = tree.copy()
             place = list(changed.walk())[index]
             replaced = other if place is changed else changed
             if place is not changed:
                 place.replace(other)
-            text = replaced.sql(dialect="spark")
-            if text != sql:
-                found.append((what, text))
-    return found[:MOST]
+            if (text := replaced.sql(dialect="spark")) != sql:
+                yield what, text
+
+
+def _accepting(node: exp.Expr, table: Table, named: PredicateValues) -> Iterator[tuple[str, exp.Expr]]:
+    if not isinstance(node, exp.EQ | exp.NEQ | exp.In) or not isinstance(node.this, exp.Column):
+        return
+    accepted = node.expressions or [node.expression]
+    column, texts = table.column(node.this.name), [each.name for each in accepted if each.is_string]
+    if column is None or len(texts) != len(accepted):
+        return
+    lower = exp.Anonymous(this="lower", expressions=[node.this.copy()])
+    found: list[tuple[str, exp.Expr, list[str]]] = []
+    if not column.values:
+        found.append(("upper case, too", lower, [text.lower() for text in texts]))
+    for other in column.values or named.literals[column.name]:
+        if isinstance(other, str) and other not in texts:
+            found.append((f"{other!r}, too", node.this.copy(), [*texts, other]))
+    for what, value, names in found:
+        member = exp.In(this=value, expressions=[exp.Literal.string(name) for name in names])
+        yield what, exp.Not(this=member) if isinstance(node, exp.NEQ) else member
 
 
 def _of_node(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
@@ -201,7 +228,9 @@ _FIELDS: Mapping[str, Callable[[Any], Iterable[tuple[str, Any]]]] = {
     "otherwise": lambda _: [],
     "unmatched": lambda value: [("unmatched rows are treated otherwise", {"keep": "drop", "drop": "keep"}[value])],
     "at": lambda value: [(f"known at the {other}", other) for other in {"event", "cutoff"} - {value}],
-    "timeout": lambda timeout: [("the timeout is longer", timeout.stepped(1))],
+    "timeout": lambda timeout: [
+        (f"the timeout is {other}", other) for other in map(timeout.stepped, (1, -1)) if other.timedelta
+    ],
     "longer": lambda longer: [("a gap of the timeout counts otherwise", not longer)],
     "offset": lambda offset: [("the event before the previous one", offset + 1)],
     "of": partial(_sql, "of"),

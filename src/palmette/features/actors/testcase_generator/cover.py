@@ -20,6 +20,8 @@ from palmette.features.oracle.states import sort_key
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import AS_OF, View
 
+OVERHEAD = 2
+"""Lines of a case beside its rows."""
 TOLERANCE = 1e-5
 """The relative tolerance of `assertDataFrameEqual`."""
 FEATURE_VALUES = ("value of ", "default of ")
@@ -143,19 +145,26 @@ def _entities(factory: RowFactory, part: EntityRows) -> set[Key]:
 
 
 def cover(found: Sequence[CaseCandidate], known: Iterable[str] = ()) -> list[CaseCandidate]:
-    """Chooses few candidates that together detect everything except what is `known`, which other cases detect.
+    """Chooses candidates with few rows that together detect everything except what is `known`.
 
     Each chosen candidate keeps only the deviations that it was chosen for.
     """
     wanted = frozenset[str]().union(*(candidate.detects for candidate in found)).difference(known)
-    chosen: list[CaseCandidate] = []
-    left = list(found)
-    while left and wanted:
-        best = max(left, key=lambda candidate: (len(candidate.detects & wanted), -candidate.size))
+    left, missing, chosen = list(found), wanted, list[CaseCandidate]()
+    while left and missing:
+        best = max(left, key=lambda candidate: len(candidate.detects & missing) / (candidate.size + OVERHEAD))
         left.remove(best)
-        chosen.append(replace(best, detects=best.detects & wanted))
-        wanted -= best.detects
-    return chosen
+        chosen.append(best)
+        missing -= best.detects
+    for candidate in sorted(chosen, key=lambda candidate: -candidate.size):
+        others = [other for other in chosen if other is not candidate]
+        if wanted <= frozenset[str]().union(*(other.detects for other in others)):
+            chosen = others  # candidates chosen later made it superfluous
+    kept = []
+    for candidate in chosen:
+        kept.append(replace(candidate, detects=candidate.detects & wanted))
+        wanted -= candidate.detects
+    return kept
 
 
 def concerns(factory: RowFactory, part: EntityRows, key: Sequence[object]) -> bool:

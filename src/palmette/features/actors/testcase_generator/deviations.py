@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from palmette.features.actors.testcase_generator.changes import (
     COLUMN,
@@ -16,10 +17,12 @@ from palmette.features.actors.testcase_generator.changes import (
     aggregate_changes,
     changes,
     expression_changes,
+    other_texts,
     step_changes,
 )
 from palmette.features.actors.testcase_generator.time_misreadings import AGES, READINGS, STATES, beside, known_then
 from palmette.features.frame import Frame
+from palmette.features.frames.row_factory import RowFactory, words
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.reference import Reference, ReferenceCache
 from palmette.features.spec import AS_OF, Table, View, ViewFeature, ViewSource, fsc, fsc_steps
@@ -57,11 +60,15 @@ class DeviatingView:
             return None
 
 
-def deviants(view: View) -> list[DeviatingView]:
+_unlisted = partial(DeviatingView, moves_rows=False, is_listed=False)
+
+
+def deviants(factory: RowFactory) -> list[DeviatingView]:
     """All deviations that the oracle can compute, with unique names."""
+    view = factory.view
     found: list[DeviatingView] = []
     seen: Counter[str] = Counter()
-    for one in (*_times(view), *_features(view), *_sources(view), *_rows(view)):
+    for one in (*_times(view), *_features(factory), *_sources(factory), *_rows(view)):
         seen[one.what] += 1
         found.append(replace(one, what=f"{one.what} ({seen[one.what]})") if seen[one.what] > 1 else one)
     return found
@@ -125,13 +132,11 @@ def _times(view: View) -> Iterator[DeviatingView]:
         yield DeviatingView(what, everything, other, moves_rows=False, is_boundary=is_boundary)
     for table in (table for table in view.tables.values() if table.available_time is not None):
         what = f"{table.name}: rows known exactly at the cut-off count"
-        late = known_then(table.name)
-        yield DeviatingView(what, everything, view, late, moves_rows=False, is_listed=False)
+        yield _unlisted(what, everything, view, known_then(table.name))
         if table.kind == "snapshot":
             known = table.model_copy(update={"event_time": table.available_time, "available_time": None})
             other = view.with_tables({**view.tables, table.name: known})
-            what = f"{table.name}: the state that was known last"
-            yield DeviatingView(what, everything, other, moves_rows=False, is_listed=False)
+            yield _unlisted(f"{table.name}: the state that was known last", everything, other)
 
 
 def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
@@ -166,11 +171,13 @@ def _rows(view: View) -> Iterator[DeviatingView]:
             yield DeviatingView(f"the spine: {what}", names, replace(view, spine=spine))
 
 
-def _features(view: View) -> Iterator[DeviatingView]:
+def _features(factory: RowFactory) -> Iterator[DeviatingView]:
+    view = factory.view
     for feature in view.features:
-        names = _dependents(view, feature.name)
-        small = narrowed(view, names)
+        names, own = _dependents(view, feature.name), narrowed(view, (feature.name,))
+        small, known = narrowed(view, names), {_computed(feature)}
         for what, changed in _changed(view, feature):
+            known.add(_computed(changed))
             yield DeviatingView(
                 f"{feature.name}: {what}",
                 names,
@@ -179,52 +186,65 @@ def _features(view: View) -> Iterator[DeviatingView]:
                 is_boundary=what.startswith(WINDOW),
                 is_listed=not what.startswith((COLUMN, ORDER)),
             )
-        own = narrowed(view, (feature.name,))
-        for what, changed in _confusions(view, feature):
-            yield DeviatingView(
-                f"{feature.name}: {what}", (feature.name,), _with(own, changed), moves_rows=False, is_listed=False
-            )
-        for other in _siblings(view, feature):
-            mixed_up = _with(own, replace(other, name=feature.name, internal=feature.internal))
-            what = f"{feature.name}: it is {other.name}"
-            yield DeviatingView(what, (feature.name,), mixed_up, moves_rows=False, is_listed=False)
+        for what, changed in _confusions(factory, feature):
+            if _computed(changed) not in known:
+                known.add(_computed(changed))
+                yield _unlisted(f"{feature.name}: {what}", (feature.name,), _with(own, changed))
         if isinstance(feature.computation, fsc.Aggregate) and feature.computation.function == "days_since_last":
-            for what, reference in AGES:
-                yield DeviatingView(
-                    f"{feature.name}: {what}", names, small, reference, moves_rows=False, is_listed=False
-                )
+            yield from (_unlisted(f"{feature.name}: {what}", names, small, reference) for what, reference in AGES)
 
 
-def _confusions(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeature]]:
-    """An aggregation in a window of other features, or of values that only several rows tell apart."""
+def _computed(feature: ViewFeature) -> str:
+    return repr((feature.computation, feature.derive, feature.default))
+
+
+def _confusions(factory: RowFactory, feature: ViewFeature) -> Iterator[tuple[str, ViewFeature]]:
+    """A computation of other rows, or of values that only several rows tell apart."""
     one = feature.computation
-    if not isinstance(one, fsc.Aggregate):
+    if one is None and feature.derive and feature.dtype.name in ("double", "float"):
+        yield "the result is whole", replace(feature, derive=f"floor({feature.derive})")
+    if not isinstance(one, fsc.Aggregate | fsc.Expression):
         return
-    every = (each.computation for each in view.features if each.source == feature.source)
-    windows = dict.fromkeys(each.window for each in every if isinstance(each, fsc.Aggregate))
-    found: list[tuple[str, dict[str, object]]] = [
-        (f"{WINDOW} {window}", {"window": window}) for window in windows if window != one.window
-    ]
-    if one.function == "avg":
-        found.append(("avg became the median", {"function": "percentile", "p": 0.5}))
-    if one.function == "count_distinct":
-        found.append(("null is a value", {"of": f"coalesce(cast({one.of} as string), 'null')"}))
+    found = [*_other_rows(factory, one)]
+    match one:
+        case fsc.Aggregate(function="top_k" | "mode", rank_by=None):
+            columns = factory.free(factory.view.source(one.source).table)
+            sums = [f"sum({column.name})" for column in columns if column.type.parsed.is_numeric]
+            found += [(f"{each} ranks", {"rank_by": each}) for each in sums]
+        case fsc.Aggregate(function="avg"):
+            found.append(("avg became the median", {"function": "percentile", "p": 0.5}))
+        case fsc.Aggregate(function="count_distinct"):
+            found.append(("null is a value", {"of": f"coalesce(cast({one.of} as string), 'null')"}))
     for what, update in found:
         yield what, replace(feature, computation=one.model_copy(update=update))
 
 
-def _siblings(view: View, feature: ViewFeature) -> Iterator[ViewFeature]:
-    """Features that compute the same of the same source, in another window or of other rows."""
-    form = _form(feature)
-    if form and not feature.internal:
-        yield from (other for other in view.features if other.name != feature.name and _form(other) == form)
+def _other_rows(factory: RowFactory, one: fsc.Aggregate | fsc.Expression) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Windows and conditions of features over the same source, further conditions, and further values in conditions."""
+    every = [each.computation for each in factory.view.features if each.source == one.source]
+    others = [each for each in every if isinstance(each, fsc.Aggregate | fsc.Expression)]
+    for other in others:
+        yield f"{WINDOW} {other.window}", {"window": other.window}
+        yield f"the condition is {other.where}", {"where": other.where}
+        both = {"window": other.window, "where": other.where}
+        yield f"{WINDOW} {other.window}, and the condition {other.where}", both
+    for condition in dict.fromkeys([*(each.where for each in others if each.where), *_of_columns(factory, one)]):
+        where = f"({one.where}) AND ({condition})" if one.where else condition
+        yield f"only rows with {condition}", {"where": where}
+    for field in ("where", "of", "sql"):
+        text, table = getattr(one, field, None) or "null", factory.view.source(one.source).table
+        yield from ((what, {field: sql}) for what, sql in other_texts(text, table, factory.predicate_values))
 
 
-def _form(feature: ViewFeature) -> tuple[object, ...]:
-    aggregate = feature.computation
-    if not isinstance(aggregate, fsc.Aggregate):
-        return ()
-    return feature.dtype, aggregate.source, aggregate.function, aggregate.of
+def _of_columns(factory: RowFactory, one: fsc.Aggregate | fsc.Expression) -> Iterator[str]:
+    """A condition on each column: not null, or positive where null is impossible or makes no difference."""
+    source = factory.view.source(one.source)
+    for column in factory.free(source.table):
+        kind = source.schema.get(column.name)
+        if kind and column.nullable and column.name not in words(one):
+            yield f"`{column.name}` IS NOT NULL"
+        elif kind and kind.is_numeric:
+            yield f"`{column.name}` > 0"
 
 
 def _with(view: View, changed: ViewFeature) -> View:
@@ -250,19 +270,20 @@ def _changed(view: View, feature: ViewFeature) -> Iterator[tuple[str, ViewFeatur
         yield "null became 0", replace(feature, default=to_python(0, feature.dtype))
 
 
-def _sources(view: View) -> Iterator[DeviatingView]:
+def _sources(factory: RowFactory) -> Iterator[DeviatingView]:
+    view = factory.view
     for source in view.sources:
         names = tuple(feature.name for feature in view.features if feature.source == source.name)
         names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
         small = narrowed(view, (*names, *populating(view)))
-        steps = source.steps
-        for index, step in enumerate(steps):
+        for index, step in enumerate(source.steps):
             if step.join or step.member:
                 yield from _joined_states(small, names, source, index, step)
             for what, changed in step_changes(step):
-                other = _with_steps(source, index, changed)
-                sources = tuple(other if each is source else each for each in small.sources)
-                yield DeviatingView(f"{source.name}: {what}", names, replace(small, sources=sources))
+                yield DeviatingView(f"{source.name}: {what}", names, _stepped(small, source, index, changed))
+            for what, sql in other_texts(step.filter or "null", source.table, factory.predicate_values):
+                other = _stepped(small, source, index, (fsc_steps.Step(filter=sql),))
+                yield DeviatingView(f"{source.name}: in the filter, {what}", names, other, is_listed=False)
 
 
 def _joined_states(
@@ -275,19 +296,16 @@ def _joined_states(
         return
     wrong = table.model_copy(update={"name": f"{table.name} otherwise"})
     joined = step.model_copy(update={step.kind: read.model_copy(update={"table": wrong.name})})
-    other = _with_steps(source, index, (joined,))
-    sources = tuple(other if each is source else each for each in view.sources)
+    other = _stepped(view, source, index, (joined,))
     for what, by in STATES:
         kind = table.kind if by else "event"  # event tables have no newest state
-        tables = {**view.tables, wrong.name: wrong.model_copy(update={"kind": kind})}
-        changed = replace(view, sources=sources, tables=tables)
+        changed = replace(other, tables={**view.tables, wrong.name: wrong.model_copy(update={"kind": kind})})
         found = f"{table.name} at the {read.at}: {what}"
         yield DeviatingView(f"{source.name}: {found}", names, changed, beside(table, wrong.name, by), is_listed=False)
     if late := _when_known(source.table, step):
-        other = _with_steps(source, index, late)
-        sources = tuple(other if each is source else each for each in view.sources)
         what = f"{table.name} at the time when the event was known"
-        yield DeviatingView(f"{source.name}: {what}", names, replace(view, sources=sources), is_listed=False)
+        changed = _stepped(view, source, index, late)
+        yield DeviatingView(f"{source.name}: {what}", names, changed, is_listed=False)
 
 
 def _when_known(table: Table, step: fsc_steps.Step) -> tuple[fsc_steps.Step, ...]:
@@ -301,9 +319,9 @@ def _when_known(table: Table, step: fsc_steps.Step) -> tuple[fsc_steps.Step, ...
     return aside, step, fsc_steps.Step(compute={event.name: "event_time_aside"})
 
 
-def _with_steps(source: ViewSource, index: int, changed: tuple[fsc_steps.Step, ...]) -> ViewSource:
-    """The source with the step at `index` replaced."""
-    if index < len(source.early):
-        return replace(source, early=(*source.early[:index], *changed, *source.early[index + 1 :]))
-    index -= len(source.early)
-    return replace(source, late=(*source.late[:index], *changed, *source.late[index + 1 :]))
+def _stepped(view: View, source: ViewSource, index: int, steps: tuple[fsc_steps.Step, ...]) -> View:
+    """The view with the step of a source at `index` replaced."""
+    every = (*source.steps[:index], *steps, *source.steps[index + 1 :])
+    early = len(source.early) + (len(steps) - 1) * (index < len(source.early))
+    other = replace(source, early=every[:early], late=every[early:])
+    return replace(view, sources=tuple(other if each is source else each for each in view.sources))

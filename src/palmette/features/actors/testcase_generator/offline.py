@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -35,6 +35,8 @@ from palmette.features.spec.lints import is_midnight
 from palmette.features.spec.run import YEARS
 
 MOST = 10
+LONGEST = 60
+"""Characters in the name of a case."""
 SCENES = ("boundaries", "values", "absences", "repeats", "states", "histories", "thresholds", "spring", "new_year")
 """Scenes whose parts do not affect each other."""
 CLOCKS = ("spring", "new_year")
@@ -62,7 +64,7 @@ class CaseSelector:
 
     @cached_property
     def deviants(self) -> list[DeviatingView]:
-        return deviants(self.view)
+        return deviants(self.factory)
 
     @cached_property
     def candidates(self) -> list[CaseCandidate]:
@@ -96,7 +98,7 @@ class CaseSelector:
         order = {id(candidate.part): number for number, candidate in enumerate(self.candidates)}
         missed = list(map(self._case, _grouped(self._unnoticed(survivors), 1)))[:MOST]
         groups = _grouped(sorted(chosen, key=lambda candidate: order[id(candidate.part)]), MOST - len(missed))
-        return renamed([*given, *self._stating(list(map(self._case, groups)), groups), *missed])
+        return renamed([*given, *self._stating(list(map(self._case, groups)), _purpose(chosen)), *missed])
 
     def _unnoticed(self, survivors: Iterable[str]) -> list[CaseCandidate]:
         """The parts with the rows in which surviving mutants differ."""
@@ -130,22 +132,23 @@ class CaseSelector:
         chosen = fewer if _purpose(group) and self._detects(fewer, _purpose(group)) else inputs
         return case_of(self.view, name, f"{why[:1].upper()}{why[1:]}.", chosen)
 
-    def _stating(self, cases: Sequence[TestCase], groups: Sequence[Sequence[CaseCandidate]]) -> list[TestCase]:
+    def _stating(self, cases: Sequence[TestCase], wanted: frozenset[str]) -> list[TestCase]:
         """The cases, which expect of each row few features in which the deviations show."""
         shown: dict[str, set[tuple[int, Key, str]]] = defaultdict(set)
-        wanted = _purpose(candidate for group in groups for candidate in group)
-        for number, (case, group) in enumerate(zip(cases, groups, strict=True)):
-            inputs, purpose = situation(self.view, case), _purpose(group)
+        for number, case in enumerate(cases):
+            inputs = situation(self.view, case)
             right = expected(self.view, *inputs)
-            for other in (other for other in self.deviants if other.what in purpose):
-                shown[other.what] |= {(number, *place) for place in differing(self.view, other, inputs, right)}
+            for other in (other for other in self.deviants if other.what in wanted):
+                found = differing(self.view, other, inputs, right)
+                own = {place for place in found if other.what.startswith(f"{place[1]}: ")}
+                shown[other.what] |= {(number, *place) for place in own or found}
             for key, texts in feature_values(self.view, right).items():
                 for text in texts & wanted:
                     shown[text].add((number, key, text.partition(" of ")[2]))
+        left = [sorted(places) for places in shown.values() if places and all(name for *_, name in places)]
         stated: set[tuple[int, Key, str]] = set()
-        for found in sorted(shown.values(), key=lambda found: (len(found), sorted(found))):
-            if found and not stated & found and all(name for *_, name in found):
-                stated.add(min(found))
+        while left := [found for found in left if not stated.intersection(found)]:
+            stated.add(Counter(place for found in left for place in found).most_common(1)[0][0])
         hidden, narrowed = {each.name for each in self.view.features}, []
         for number, case in enumerate(cases):
             keys = [(number, key_of(self.view, decode_row(self.view.output, row))) for row in case.expect]
@@ -298,7 +301,8 @@ def _grouped(chosen: Sequence[CaseCandidate], most: int) -> list[list[CaseCandid
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")[:80] or "example"
+    words = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    return (words if len(words) <= LONGEST else words[:LONGEST].rpartition("_")[0] or words[:LONGEST]) or "example"
 
 
 def renamed(cases: Sequence[TestCase]) -> list[TestCase]:

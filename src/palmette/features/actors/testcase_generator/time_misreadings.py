@@ -86,24 +86,17 @@ class _SinceFirst(Reference):
         return [each for at, each in dated if at == min(dated, key=itemgetter(0))[0]], times
 
 
-class _SinceKnown(Reference):
-    """Measures ages from the availability time."""
+def _measured_by(kind: type[Times]) -> type[Reference]:
+    """Measures ages from other times of the events."""
 
-    def matching(
-        self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
-    ) -> tuple[list[Row], Times]:
-        rows, times = super().matching(computation, row, cutoff)
-        return rows, _Available(times.table, self.zone)
+    class Measured(Reference):
+        def matching(
+            self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
+        ) -> tuple[list[Row], Times]:
+            rows, times = super().matching(computation, row, cutoff)
+            return rows, kind(times.table, self.zone)
 
-
-class _Rounded(Reference):
-    """Measures ages in days that are rounded, not whole."""
-
-    def matching(
-        self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
-    ) -> tuple[list[Row], Times]:
-        rows, times = super().matching(computation, row, cutoff)
-        return rows, _HalfADayEarlier(times.table, self.zone)
+    return Measured
 
 
 class _HalfADayEarlier(Times):
@@ -164,8 +157,8 @@ READINGS = (
 )
 AGES: tuple[tuple[str, type[Reference]], ...] = (
     ("the first event counts, not the last", _SinceFirst),
-    ("days are counted from availability", _SinceKnown),
-    ("days are rounded", _Rounded),
+    ("days are counted from availability", _measured_by(_Available)),
+    ("days are rounded", _measured_by(_HalfADayEarlier)),
 )
 """Misreadings of the days since an event."""
 STATES: tuple[tuple[str, timedelta], ...] = (
