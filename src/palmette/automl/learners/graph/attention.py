@@ -8,6 +8,7 @@ from torch.nn import functional
 from torch_geometric.nn import GATConv
 
 from palmette.automl.learners.graph.graph_networks import GraphNetworkClassifier, SparseLinear, thinned
+from palmette.automl.learners.graph.nodes import Nodes
 
 ATTENTION_HEADS = 4
 
@@ -34,3 +35,7 @@ class AttentionClassifier(GraphNetworkClassifier):
     """A graph attention network; arguments as for `GraphNetworkClassifier`."""
 
     networks = {"gat": AttentionNetwork}  # noqa: RUF012 - as in its base
+
+    def _of_nodes(self, X: Nodes) -> Any:
+        """Sees new nodes and the graph together, as attention weighs each neighbour."""
+        return super()._of_nodes(X.joined if X.graph else X)

@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from palmette.automl.encoders.trained_networks import fastest_device
-from palmette.automl.learners.graph.nodes import Nodes
+from palmette.automl.learners.graph.nodes import NodeModel, Nodes
 from palmette.automl.learners.neural.training import descend
 from palmette.automl.learners.wrappers import ProbabilityClassifier
 
@@ -66,7 +66,7 @@ NETWORKS: dict[str, type[nn.Module]] = {"gcn": GraphConvolutions, "gpr_gnn": Pag
 
 
 @dataclass(eq=False, repr=False)
-class GraphNetworkClassifier(ProbabilityClassifier, BaseEstimator):
+class GraphNetworkClassifier(NodeModel, ProbabilityClassifier, BaseEstimator):
     """A network that sees the whole graph in every step and learns from the nodes of known class."""
 
     networks: ClassVar[Mapping[str, type[nn.Module]]] = NETWORKS
@@ -99,9 +99,13 @@ class GraphNetworkClassifier(ProbabilityClassifier, BaseEstimator):
         return self
 
     def predict_proba(self, X: Nodes) -> np.ndarray:
+        return np.asarray(self._of_nodes(X))
+
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        network = self.network_.eval()
         with torch.no_grad():
-            made = self.network_.eval()(self._matrix(X.rows), self._matrix(X.averaging))[X.places]
-        return np.asarray(functional.softmax(made.double(), dim=1).cpu())
+            made = network(rows, averaging)
+        return functional.softmax(made.double(), dim=1).cpu().numpy()
 
     def _matrix(self, matrix: Any) -> Any:
         """Returns a matrix as a sparse tensor on the device of the network."""

@@ -25,17 +25,16 @@ from palmette.automl.learners.wrappers import ProbabilityClassifier
 class Nodes:
     """Selected nodes of a graph; indexing selects nodes and keeps the whole graph."""
 
-    rows: (
-        Any  # the typed columns, or the features, of all nodes; typed columns of the last nodes only, if these are new
-    )
-    links: Any  # (m, m) sparse: row i has a 1 for each node that node i receives values from; new nodes come last
-    places: np.ndarray  # (n,): positions of the selected nodes in the graph
+    rows: Any  # the typed columns, or the features, of all nodes; those of the new nodes if there is a `graph`
+    links: Any  # (m, m) sparse: row i has a 1 for each neighbour; (k, m + k) for k new nodes, which come last
+    places: np.ndarray  # (n,): positions of the selected nodes among the rows
+    graph: "Nodes | None" = None  # the m nodes that new nodes are linked to; None if these are the nodes of the graph
 
     def __len__(self) -> int:
         return len(self.places)
 
     def __getitem__(self, chosen: Any) -> "Nodes":
-        return Nodes(self.rows, self.links, self.places[chosen])
+        return Nodes(self.rows, self.links, self.places[chosen], self.graph)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,22 +47,86 @@ class Nodes:
     @property
     def own(self) -> pd.DataFrame:
         """The typed columns of the selected nodes."""
-        return self.rows.iloc[self.places - (self.links.shape[0] - len(self.rows))]
+        return self.rows.iloc[self.places]
+
+    @property
+    def scale(self) -> Any:
+        """(m, m) sparse, diagonal: one over the root of the number of neighbours, with the node itself."""
+        return sparse.diags_array(1 / np.sqrt(1 + np.asarray(self.links.sum(axis=1)).ravel()))
 
     @cached_property
     def averaging(self) -> Any:
         """(m, m) sparse: averages values over a node and its neighbours, symmetrically normalised."""
-        scale = sparse.diags_array(1 / np.sqrt(1 + np.asarray(self.links.sum(axis=1)).ravel()))
-        return (scale @ (self.links + sparse.eye_array(self.links.shape[0])) @ scale).tocsr()
+        return (self.scale @ (self.links + sparse.eye_array(self.links.shape[0])) @ self.scale).tocsr()
+
+    @property
+    def joined(self) -> "Nodes":
+        """New nodes as nodes of one graph with the others, to which they send nothing."""
+        assert self.graph
+        rows = sparse.vstack([self.graph.rows, self.rows], format="csr")
+        links = self.graph.links.copy()
+        links.resize(links.shape[0], self.links.shape[1])
+        return Nodes(rows, sparse.vstack([links, self.links], format="csr"), self.places + links.shape[0])
 
 
-def averaged(nodes: Nodes, hops: Sequence[int]) -> Any:
+class GraphAveraging:
+    """Averages values of all nodes of a graph, and keeps these values for new nodes."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix, self.kept = matrix, list[Any]()
+
+    def __matmul__(self, values: Any) -> Any:
+        self.kept.append(values)
+        return self.matrix @ values
+
+
+class NewAveraging:
+    """Averages values of new nodes with those that were kept of their neighbours in the graph."""
+
+    def __init__(self, own: Any, links: Any, kept: Iterable[Any]) -> None:
+        self.own, self.links, self.kept = own, links, iter(kept)
+
+    def __matmul__(self, values: Any) -> Any:
+        return self.own @ values + self.links @ next(self.kept)
+
+
+class NodeModel:
+    """Computes outputs of nodes by `_outputs(rows, averaging)`, where nodes meet in `averaging @ values` only.
+
+    What the nodes of a graph contribute does not depend on new nodes: it is computed once, at the first new node.
+    """
+
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        raise NotImplementedError
+
+    def _of_nodes(self, X: Nodes) -> Any:
+        """Returns the outputs of the selected nodes."""
+        if X.graph is None:
+            return self._outputs(self._matrix(X.rows), self._matrix(X.averaging))[X.places]
+        graph, kept = self.__dict__.get("_known", (None, []))
+        if graph is not X.graph:
+            every = GraphAveraging(self._matrix(X.graph.averaging))
+            self._outputs(self._matrix(X.graph.rows), every)
+            kept = every.kept
+            self._known = X.graph, kept
+        count, size = X.links.shape[0], X.graph.links.shape[0]
+        own = X.scale @ (X.links[:, size:] + sparse.eye_array(count)) @ X.scale
+        others = X.scale @ X.links[:, :size] @ X.graph.scale
+        averaging = NewAveraging(self._matrix(own), self._matrix(others), kept)
+        return self._outputs(self._matrix(X.rows), averaging)[X.places]
+
+    def _matrix(self, matrix: Any) -> Any:
+        """Returns a sparse matrix as `_outputs` takes it."""
+        return sparse.csr_array(matrix)
+
+
+def averaged(rows: Any, averaging: Any, hops: Sequence[int]) -> Any:
     """Averages features over neighbours so many times; those of several counts are concatenated."""
-    rows, parts = nodes.rows, []
+    parts = []
     for hop in range(max(hops) + 1):
-        rows = nodes.averaging @ rows if hop else rows
+        rows = averaging @ rows if hop else rows
         parts += [rows] if hop in hops else []
-    return sparse.hstack(parts, format="csr")[nodes.places]
+    return sparse.hstack(parts, format="csr")
 
 
 def linked(ids: Iterable[Any], neighbours: Iterable[Any]) -> Any:
@@ -91,7 +154,7 @@ def neighbours(value: Any) -> tuple[str, ...] | None:
 
 
 @dataclass(eq=False, repr=False)
-class NodeFeatures(BaseEstimator):
+class NodeFeatures(NodeModel, BaseEstimator):
     """Encodes the columns of nodes; without columns, a node of the graph is a feature of its own."""
 
     encoder: Any  # a transformer of typed columns
@@ -108,22 +171,24 @@ class NodeFeatures(BaseEstimator):
         if not self.graph and not self.hops:
             return made
         rows = sparse.csr_array(self.encoder_.transform(X.rows))
-        self.rows_ = rows if rows.shape[1] else sparse.eye_array(len(X.rows), format="csr")
-        return self._with_graph(X)
+        rows = rows if rows.shape[1] else sparse.eye_array(len(X.rows), format="csr")
+        self.nodes_ = Nodes(rows, X.links, X.places)
+        return self._with_graph(self.nodes_)
 
     def transform(self, X: Nodes) -> Any:
         if not self.graph and not self.hops:
             return self.encoder_.transform(X.own)
-        return self._with_graph(X)
+        if X.graph is None:
+            return self._with_graph(Nodes(self.nodes_.rows, X.links, X.places))
+        rows = sparse.csr_array(self.encoder_.transform(X.rows))
+        rows.resize(len(X.rows), self.nodes_.rows.shape[1])
+        return self._with_graph(Nodes(rows, X.links, X.places, self.nodes_))
 
-    def _with_graph(self, X: Nodes) -> Any:
-        rows = self.rows_
-        if rows.shape[0] < X.links.shape[0]:
-            new = sparse.csr_array(self.encoder_.transform(X.rows))
-            new.resize(len(X.rows), rows.shape[1])
-            rows = sparse.vstack([rows, new], format="csr")
-        nodes = Nodes(rows, X.links, X.places)
-        return nodes if self.graph else averaged(nodes, [self.hops]).toarray()
+    def _with_graph(self, nodes: Nodes) -> Any:
+        return nodes if self.graph else self._of_nodes(nodes).toarray()
+
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        return averaged(rows, averaging, [self.hops])
 
 
 @dataclass(eq=False, repr=False)
@@ -155,9 +220,7 @@ class _OnGraph(MetaEstimatorMixin, BaseEstimator):
             for end in [one for one in ends if one >= count <= place]:
                 lists[end - count].add(place)
         links = edges_from([sorted(ends - {place}) for ends, place in zip(lists, own, strict=True)], count + len(rows))
-        known = self.links_.copy()
-        known.resize(count, links.shape[1])  # the graph receives nothing from new nodes
-        return Nodes(rows, sparse.vstack([known, links], format="csr"), count + np.arange(len(rows)))
+        return Nodes(rows, links, np.arange(len(rows)), Nodes(self.rows_, self.links_, np.arange(count)))
 
     def _completed(self, X: pd.DataFrame) -> pd.DataFrame:
         """Fills missing values of rows with those of their nodes in the graph."""
@@ -208,19 +271,22 @@ class GraphTransformer(TransformerMixin, _OnGraph):
 
 
 @dataclass(eq=False, repr=False)
-class PropagatedClassifier(ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
+class PropagatedClassifier(NodeModel, ProbabilityClassifier, MetaEstimatorMixin, BaseEstimator):
     """Classifies nodes by features averaged over neighbours (SGC: Wu et al., 2019)."""
 
     estimator: Any  # a classifier of the averaged features
     hops: Sequence[int] = (2,)  # how many times to average; the features of several counts are concatenated
 
     def fit(self, X: Nodes, y: Any) -> Self:
-        self.estimator_ = clone(self.estimator).fit(averaged(X, self.hops), y)
+        self.estimator_ = clone(self.estimator).fit(averaged(X.rows, X.averaging, self.hops)[X.places], y)
         self.classes_ = self.estimator_.classes_
         return self
 
     def predict_proba(self, X: Nodes) -> np.ndarray:
-        return np.asarray(self.estimator_.predict_proba(averaged(X, self.hops)))
+        return np.asarray(self._of_nodes(X))
+
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        return self.estimator_.predict_proba(averaged(rows, averaging, self.hops))
 
 
 @dataclass(eq=False, repr=False)
@@ -237,11 +303,12 @@ class SmoothedClassifier(PropagatedClassifier):
         self.known_ = X.places, (np.asarray(y)[:, None] == self.classes_[None, :]).astype(float)
         return self
 
-    def predict_proba(self, X: Nodes) -> np.ndarray:
-        start = super().predict_proba(Nodes(X.rows, X.links, np.arange(X.links.shape[0])))
-        places, known = self.known_
-        start[places] = known
+    def _outputs(self, rows: Any, averaging: Any) -> Any:
+        start = np.array(super()._outputs(rows, averaging))
+        if not isinstance(averaging, NewAveraging):
+            places, known = self.known_
+            start[places] = known
         made = start
         for _ in range(self.steps):
-            made = self.share * (X.averaging @ made) + (1 - self.share) * start
-        return (made / made.sum(axis=1, keepdims=True))[X.places]
+            made = self.share * (averaging @ made) + (1 - self.share) * start
+        return made / made.sum(axis=1, keepdims=True)

@@ -115,12 +115,12 @@ class NodeClustering(OfNodes, Clustering):
         """Averages the matrix of the columns of all nodes as models do."""
         from scipy import sparse
 
-        from palmette.automl.learners.graph.nodes import Nodes, averaged
+        from palmette.automl.learners.graph.nodes import averaged
 
         ids, every = self._column("node"), splits.visible
         features = sparse.csr_array(Matrix(splits.train, self.blueprint).of(every))
         places = every.reset_index(drop=True).reset_index().set_index(ids)["index"].loc[rows[ids]].to_numpy()
-        return np.asarray(averaged(Nodes(features, self.nodes(every).links, places), [HOPS]).toarray())
+        return np.asarray(averaged(features, self.nodes(every).averaging, [HOPS])[places].toarray())
 
 
 def homophily(nodes: Nodes, classes: NDArray[Any]) -> str:
