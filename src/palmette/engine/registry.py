@@ -72,7 +72,8 @@ def load(kind: Kind, name: str, folder: Path | None = None) -> Any:
     if ":" in name:
         return _import(kind, name, name, folder)
     remedy = f"Known are: {', '.join(names(kind)) or 'none'}; or write `package.module:Class`."
-    raise UserError(f"There is no {kind} {name!r}.{did_you_mean(name, names(kind))}", remedy, code=f"unknown-{kind}")
+    words, code = kind.replace("_", " "), f"unknown-{kind.replace('_', '-')}"
+    raise UserError(f"There is no {words} {name!r}.{did_you_mean(name, names(kind))}", remedy, code=code)
 
 
 def create(kind: Kind, name: str, services: Mapping[str, object] | None = None, folder: Path | None = None) -> Any:
