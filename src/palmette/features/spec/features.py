@@ -4,7 +4,6 @@ import dataclasses
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.expressions import check, never_null
@@ -270,15 +269,28 @@ class FeatureResolver:
 
 
 def derivation_order(features: Sequence[ResolvedFeature], scope: ResolutionScope) -> tuple[str, ...]:
-    """Orders names so that each follows its inputs; reports a cycle with its members."""
+    """Orders names so that each follows its inputs; reports cycles with their members."""
     by_name = {feature.view.name: feature for feature in features}
-    inputs = {name: [used for used in one.inputs if used in by_name] for name, one in by_name.items()}
-    try:
-        return tuple(TopologicalSorter(inputs).static_order())
-    except CycleError as error:
-        cycle = error.args[1][::-1]
-        scope.report("derivation-cycle", f"{by_name[cycle[0]].field}.derive", cycle[0], cycle=" -> ".join(cycle))
-        return ()
+    done: dict[str, None] = {}
+    path: list[str] = []
+
+    def visit(name: str) -> None:
+        feature = by_name.get(name)
+        if feature is None or name in done:
+            return
+        if name in path:
+            cycle = [*path[path.index(name) :], name]
+            scope.report("derivation-cycle", f"{by_name[cycle[0]].field}.derive", name, cycle=" -> ".join(cycle))
+            return
+        path.append(name)
+        for used in feature.inputs:
+            visit(used)
+        path.pop()
+        done[name] = None
+
+    for feature in features:
+        visit(feature.view.name)
+    return tuple(done)
 
 
 class Derivations:
