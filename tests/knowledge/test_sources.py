@@ -22,6 +22,14 @@ from palmette.knowledge.source import Record, search
 from palmette.knowledge.sources import texts
 
 SUBJECT = Subject(task="classification", words=("class imbalance", "small data"))
+
+
+def test_a_search_names_the_data() -> None:
+    images = SUBJECT.model_copy(update={"figures": {"image_columns": 1.0, "text_columns": 0.0}})
+    assert images.query == "image data classification class imbalance small data"
+    assert SUBJECT.query == "tabular data classification class imbalance small data"
+
+
 ONE_OF_EACH = list({case["source"]: case for case in CASES}.values())
 
 

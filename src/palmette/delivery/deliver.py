@@ -195,8 +195,9 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
             done = done.model_copy(update={"remote": remote})
         return done.model_copy(update={"opened": open_pull_request(forge, draft) if forge else None})
     except (DeliveryError, MachineError) as error:
-        command = ["git", "-C", str(worktree.source.repository), "push", str(remote), branch]
-        steps = [shlex.join(command)] if remote is not None and done.remote is None else []
+        steps = list[str]()
+        if remote is not None and done.remote is None:
+            steps.append(shlex.join(["git", "-C", str(worktree.source.repository), "push", remote, branch]))
         if not is_local:
             page = forge.compare_url(draft) if forge else f"a pull request from {draft.branch!r} into {draft.base!r}"
             steps.append(f"open {page} and paste {body}")

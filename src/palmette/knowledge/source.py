@@ -39,7 +39,8 @@ class Subject(Model):
     @property
     def query(self) -> str:
         """The query for texts."""
-        return " ".join(("tabular data", self.task.replace("_", " "), *self.words))
+        files = [kind for kind in ("image", "audio", "text") if self.figures.get(f"{kind}_columns")]
+        return " ".join((*(files or ["tabular"]), "data", self.task.replace("_", " "), *self.words))
 
 
 class Record(Model):

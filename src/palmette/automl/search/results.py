@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +60,15 @@ class CandidateLoad:
     @classmethod
     def merged(cls, loads: Iterable[CandidateLoad]) -> CandidateLoad:
         """Returns what several runs of the driver left."""
-        every, several = list(loads), ("trials", "results", "violations", "failures")
-        parts: dict[str, Any] = {name: tuple(one for load in every for one in getattr(load, name)) for name in several}
-        seconds, rows = sum(load.processor_seconds for load in every), max((load.rows for load in every), default=0)
-        return cls(**parts, processor_seconds=seconds, rows=rows)
+        every = list(loads)
+        return cls(
+            trials=tuple(one for load in every for one in load.trials),
+            results=tuple(one for load in every for one in load.results),
+            violations=tuple(one for load in every for one in load.violations),
+            processor_seconds=sum(load.processor_seconds for load in every),
+            rows=max((load.rows for load in every), default=0),
+            failures=tuple(one for load in every for one in load.failures),
+        )
 
     def after_failure(self, done: ExecutionResult) -> CandidateLoad:
         """Adds the failure of the driver's run, with its output as evidence."""

@@ -161,9 +161,13 @@ class Search:
             count = int(inside.sum())
             target[inside] = np.random.default_rng(self.blueprint.seed + fold).choice(target[~inside].to_numpy(), count)
             train = train.assign(**{self.blueprint.target: target})
-        blueprint, every = self.blueprint, tuple(own)
         job = SearchJob(
-            blueprint=blueprint, candidates=every, seconds=seconds, workers=workers, tuning=False, only_fold=fold
+            blueprint=self.blueprint,
+            candidates=tuple(own),
+            seconds=seconds,
+            workers=workers,
+            tuning=False,
+            only_fold=fold,
         )
         folder = self.folder / f"job-{fold}"
         done = self.drive(job, modules, train, folder.name)

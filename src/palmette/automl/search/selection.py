@@ -130,8 +130,9 @@ def _diverse(ranked: Sequence[CandidateResult]) -> list[CandidateResult]:
     alike = Counter[str]()
     found = list[CandidateResult]()
     for one in ranked:
-        alike[kind := one.trial.candidate.learner] += 1
-        if alike[kind] <= MOST_ALIKE:
+        learner = one.trial.candidate.learner
+        alike[learner] += 1
+        if alike[learner] <= MOST_ALIKE:
             found.append(one)
     return found[:MOST_CANDIDATES]
 

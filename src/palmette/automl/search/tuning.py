@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ LEAST_GAIN = 1e-3  # gain, as a share of the learner's best score
 
 
 class Tuner:
-    """Suggests settings for the best learner, and every third time for the second-best."""
+    """Suggests settings for the best learner that still gains by them, and every third time for the second-best."""
 
     def __init__(self, facts: DataFacts, seed: int) -> None:
         self.facts, self.seed = facts, seed
@@ -77,8 +76,8 @@ class Tuner:
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
 
     def _count_gain(self, learner: str, score: float | None) -> None:
-        best = self._best.get(learner, -math.inf)
-        if score is not None and (best == -math.inf or score - best > LEAST_GAIN * abs(best)):
+        best = self._best.get(learner)
+        if score is not None and (best is None or score - best > LEAST_GAIN * abs(best)):
             self._best[learner], self._without_gain[learner] = score, 0
         else:
             self._without_gain[learner] += 1
