@@ -55,14 +55,14 @@ def partition_columns(source: ScriptTree) -> set[str]:
 
 
 def dropped_condition(source: ScriptTree) -> str | None:
-    """Without a condition on a value."""
+    """Without a condition on a value; that a group has rows is none."""
 
     def change(node: ast.expr) -> str | None:
         if (
             isinstance(node, ast.Compare)
             and isinstance(node.ops[0], ast.Eq | ast.NotEq | ast.Gt | ast.GtE)
             and isinstance(node.comparators[0], ast.Constant | ast.Call)
-            and "F.lit" not in ast.unparse(node.left)
+            and not any(call in ast.unparse(node.left) for call in ("F.lit", "F.count"))
             and "INTERVAL" not in ast.unparse(node)
             and "recency" not in ast.unparse(node)
         ):
