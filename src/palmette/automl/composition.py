@@ -253,11 +253,13 @@ def cell_reader(column: ColumnUse) -> Call | Name:
     match column.kind:
         case "number" if reading.form == "clock":
             name = "clock"
-        case "number" if (reading.decimal, reading.thousands, reading.affix) != (".", "", ""):
+        case "number" if not reading.is_plain:
             name = "formatted_number"
             given = {"decimal": reading.decimal, "thousands": reading.thousands, "unit": reading.affix}
         case "number" | "boolean":
             name = column.kind
+        case "datetime" if reading.form == "unix":
+            name, given = "unix_time", {"per_second": reading.per_second}
         case "datetime":
             name = "quarter" if any(QUARTER in one for one in reading.formats) else "timestamp"
             formats = [one.replace(QUARTER, MONTH) for one in reading.formats if one != "ISO8601"]

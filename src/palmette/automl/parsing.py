@@ -62,6 +62,10 @@ PATTERNS = {re.compile(TIMESTAMP): ("ISO8601",)} | PERIODS | DATES
 """Patterns of dates, each with the formats that may read it; `%q` is the quarter, as in pandas."""
 COMPACT = re.compile(r"(19|20)\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 DATE_NAME = re.compile(r"(^|[_\W])(date|day|dt|datum|dob)([_\W]|$)|date$", re.IGNORECASE)
+UNIX_WORDS = {"at", "created", "date", "datetime", "ds", "dt", "epoch", "modified", "t", "time", "timestamp", "ts",
+              "unix", "unixtime", "updated", "utc", "when"}  # fmt: skip
+"""Words of a name that calls numbers times."""
+UNIX_SECONDS = (315_532_800, 4_102_444_800)  # from 1980 to 2100
 CLOCK = re.compile(r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 MOST_YEARS = 292  # on either side of 1970, that nanoseconds can count
@@ -231,6 +235,20 @@ def _parsed(texts: Sequence[str], form: str) -> npt.NDArray[np.datetime64]:
     plain, form = map(first_month, texts) if QUARTER in form else texts, form.replace(QUARTER, MONTH)
     parsed = pd.to_datetime(pd.Series(list(plain), dtype=object), format=form, errors="coerce", utc=True)
     return parsed.dt.tz_convert(None).to_numpy("datetime64[ns]", copy=True)
+
+
+def unix_counts(values: npt.NDArray[np.float64], name: str) -> int:
+    """The counts in a second of Unix times: 1, 1,000 or 1,000,000; 0 where name or values leave it open that they are.
+
+    >>> unix_counts(np.array([1.7e9]), "createdAt"), unix_counts(np.array([1.7e12]), "ts"), unix_counts(np.ones(1), "t")
+    (1, 1000, 0)
+    """
+    words = re.findall("[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
+    if not len(values) or UNIX_WORDS.isdisjoint(words):
+        return 0
+    low, high = np.nanmin(values), np.nanmax(values)
+    first, last = UNIX_SECONDS
+    return next((counts for counts in (1, 1_000, 1_000_000) if first * counts <= low <= high <= last * counts), 0)
 
 
 def first_month(text: str) -> str:

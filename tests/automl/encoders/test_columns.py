@@ -21,6 +21,7 @@ from palmette.automl.encoders.columns import (
     read_columns,
     text_of,
     timestamp,
+    unix_time,
     unless,
     without_totals,
 )
@@ -148,6 +149,16 @@ def test_dates(value: Any, day: str | None) -> None:
     made = read_columns({"x": [value]}, [("datetime", timestamp, ["x"])])["x"].to_numpy()
     expected = np.datetime64("NaT") if day is None else np.datetime64(pd.Timestamp(day))
     assert made.dtype == "datetime64[ns]" and np.array_equal(made, [expected], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "value", [1709164800123, 1709164800123.0, "1709164800123", "2024-02-29T00:00:00.123", pd.Timestamp(1709164800123e6)]
+)
+def test_unix_times_are_read_from_numbers_and_from_what_is_a_time(value: Any) -> None:
+    made = read_columns({"x": [value, None]}, [("datetime", partial(unix_time, per_second=1000), ["x"])])["x"]
+    assert made.to_list() == [pd.Timestamp("2024-02-29 00:00:00.123"), pd.NaT]
+    with pytest.raises(ColumnError, match="'soon' in row 0"):
+        read_columns({"x": ["soon"]}, [("datetime", partial(unix_time, per_second=1), ["x"])])
 
 
 def test_the_words_for_yes_and_no_are_those_that_files_are_read_with() -> None:

@@ -274,6 +274,9 @@ def test_rows_are_written_as_in_the_file() -> None:
     made = in_file_form(rows, blueprint_of("regression", columns=COLUMNS, folds=Folds(kind="grouped", by="remark")))
     assert list(made) == ["Age (years)", "Paid ", "City", "joined", "member?", "grade"]
     assert made["Paid "].iloc[0] == f"${rows['paid'].iloc[0]:,}" and made["joined"].iloc[0].count("/") == 2
+    counted = ColumnUse(name="joined", kind="datetime", reading=Reading(form="unix", per_second=1000))
+    seconds = in_file_form(rows, blueprint_of("regression", columns=(counted,)))["joined"] / 1000
+    assert pd.to_datetime(seconds, unit="s").tolist() == rows["joined"].tolist()
     assert number_text(-1234.5, Reading(form="number", decimal=",", thousands=".", affix="€")) == "€-1.234,5"
     assert number_text(1e30, Reading(form="number", affix="$")) == "1e+30"
     assert date_text(pd.Timestamp("2024-02-03T10:00"), ["%d.%m.%Y"]) == "2024-02-03T10:00:00"

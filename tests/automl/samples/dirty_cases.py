@@ -191,6 +191,15 @@ READ: dict[str, Read] = {
         lines("a,b", *times("2024-01-1#,x", 10), *times("1#.02.2024,y", 10)), "a b", 20, "date-as-text",
         lambda t: str(series(t, "a")[-1])[:10] == "2024-02-19",
     ),
+    "unix times in milliseconds": Read(
+        lines("eventTime,age", *times("167763420#500,#", 10), "NA,7"), "eventTime age", 11, "unix-times",
+        lambda t: t.samples.columns[0].kind == "datetime"
+        and series(t, "eventTime")[1] == pd.Timestamp("2023-03-01 01:30:01.500"),
+    ),
+    "numbers that may be no unix times": Read(
+        lines("candidate_id,time", *times("167763420#,#", 10)), "candidate_id time", 10, "",
+        lambda t: {one.dtype for one in t.samples.columns} == {"int64"},
+    ),
     "impossible dates": Read(
         lines("a,b", *times("2024-01-1#,x", 10), *times("2024-01-2#,x", 10), "2024-02-31,y"), "a b", 21, "not-a-date"
     ),

@@ -116,6 +116,13 @@ def timestamp(value: Any, formats: Sequence[str] = ()) -> datetime | None:
     return found if 1678 <= found.year < 2262 else None
 
 
+def unix_time(value: Any, per_second: int) -> datetime | None:
+    """Reads a number of seconds since 1970, or of their fractions, as naive UTC; other values as `timestamp` does."""
+    with suppress(TypeError, ValueError):
+        return datetime.fromtimestamp(float(value) / per_second, UTC).replace(tzinfo=None)
+    return timestamp(value)
+
+
 def quarter(value: Any, formats: Sequence[str]) -> datetime | None:
     """Reads a quarter such as 1959Q2 as its first day, by formats such as %YM%m."""
     return timestamp(first_month(text_of(value)), formats)

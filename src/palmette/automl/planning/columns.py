@@ -118,7 +118,7 @@ def left_out(task: TaskSpec, samples: Samples, profile: Profile) -> dict[str, st
 def may_be(column: SampleColumn, kind: str) -> bool:
     """Returns whether every value of a column can be read as a kind."""
     reading = column.reading
-    plain = reading.form in PLAIN and (reading.decimal, reading.thousands, reading.affix) == (".", "", "")
+    plain = reading.form in PLAIN and reading.is_plain
     always = {("text", "category"), ("category", "text"), ("identifier", "category")}
     if_plain = {("number", "category"), ("identifier", "number"), ("constant", "number")}
     change = (column.kind, kind)

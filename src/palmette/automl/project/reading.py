@@ -79,8 +79,10 @@ def _written(values: pd.Series, column: ColumnUse) -> pd.Series:
     reading = column.reading
     if column.kind in file_kinds():
         return pd.Series([as_url(value) for value in values], values.index, object)
-    if column.kind == "number" and (reading.decimal, reading.thousands, reading.affix) != (".", "", ""):
-        texts = [None if value != value else number_text(float(value), reading) for value in values]
+    if column.kind == "number" and not reading.is_plain:
+        texts: list[Any] = [None if value != value else number_text(float(value), reading) for value in values]
+    elif reading.form == "unix":
+        texts = [None if value != value else value.timestamp() * reading.per_second for value in values]
     elif column.kind == "datetime":
         texts = [None if value != value else date_text(value, reading.formats) for value in values]
     else:

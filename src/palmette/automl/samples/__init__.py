@@ -125,8 +125,9 @@ class DataFile(Model):
 class Reading(Model):
     """How the values of a column are written in the file, and so how to read new ones."""
 
-    form: Literal["number", "date", "clock", "boolean", "words", "native"]
-    """clock: times of day, read as hours since midnight; native: the file has types of its own."""
+    form: Literal["number", "date", "unix", "clock", "boolean", "words", "native"]
+    """unix: times counted from 1970; clock: times of day, read as hours since midnight; native: the file has types of
+    its own."""
     decimal: str = "."
     thousands: str = ""
     affix: str = ""
@@ -135,8 +136,15 @@ class Reading(Model):
     """Whether it follows the number."""
     formats: tuple[str, ...] = ()
     """Formats of dates, for strptime; `%q` is the quarter."""
+    per_second: int = 1
+    """Counts of Unix times in a second: 1,000 are milliseconds."""
     missing: tuple[str, ...] = ()
     """Texts that were read as missing."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether numbers are written as programs write them."""
+        return (self.decimal, self.thousands, self.affix) == (".", "", "")
 
 
 class ArrayUse(Model):

@@ -36,6 +36,7 @@ MOST_COMPARED = 1000  # different words up to which those that are alike are sea
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 LEADING_ZEROS = re.compile(r"[-+]?0\d+")
 ZONE = re.compile(r"(Z|UTC|[-+]\d{2}:?\d{2})$")
+UNIX_UNITS = {1: "seconds", 1_000: "milliseconds", 1_000_000: "microseconds"}
 NATIVE = Reading(form="native")
 Places = npt.NDArray[np.intp]
 NOWHERE = np.array([], dtype=np.intp)
@@ -276,10 +277,17 @@ def _warn_of_numbers(texts: Sequence[str], name: str, repairs: Repairs) -> None:
 
 
 def _finite(series: Any, name: str, reading: Reading, repairs: Repairs) -> Typed:
-    """The column without infinite numbers; reports repeated nines far from all others, which may mean "missing"."""
+    """The column without infinite numbers, or the times that they count since 1970.
+
+    Reports repeated nines far from all others, which may mean "missing".
+    """
     values = series.to_numpy(float, na_value=np.nan)
     infinite = np.isinf(values)
     repairs.add("infinite", name, infinite.sum())
+    if reading.is_plain and (counts := parsing.unix_counts(values[~np.isnan(values)], name)):
+        repairs.add("unix-times", name, np.isfinite(values).sum(), unit=UNIX_UNITS[counts])
+        times = pd.Series(pd.to_datetime(np.round(values / counts * 1e6), unit="us"), series.index)
+        return Typed(times.astype("datetime64[ns]"), reading.model_copy(update={"form": "unix", "per_second": counts}))
     values = values[np.isfinite(values)]
     for end in (values.min(), values.max()) if len(values) >= 20 else ():
         if abs(end) >= 99 and end == int(end) and {*f"{abs(end):.0f}"} == {"9"}:

@@ -8,8 +8,8 @@ from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Verdict
 from palmette.errors import counted
 
-REMOVED = frozenset({"missing-files", "unreadable-files", "lost-labels", "no-file", "left-aside"})
-"""Repairs that leave out files; the screen names these."""
+SHOWN = frozenset({"missing-files", "unreadable-files", "lost-labels", "no-file", "left-aside", "unix-times"})
+"""Repairs that leave out files, or read numbers as times; the screen names these."""
 
 
 class DataRetrieverInput(Model):
@@ -38,7 +38,7 @@ class DataRetriever(BaseActor):
 
     def check(self, input: DataRetrieverInput, output: Samples, context: Context) -> Verdict:
         """Files that were left out are named."""
-        lost = [one.text.rstrip(".") for one in output.repairs if one.code in REMOVED]
+        lost = [one.text.rstrip(".") for one in output.repairs if one.code in SHOWN]
         return verdict("data", (), ". ".join([f"{_size(output)} of {counted(len(output.files), 'file')}", *lost]))
 
 
