@@ -9,7 +9,16 @@ from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression,
 from palmette.features.spec.literals import quoted
 from palmette.features.spec.sources import ResolvedSource
 from palmette.features.spec.values import Window
-from palmette.features.spec.words_names import AskError, ColumnOf, WordsContext, column_of, matches, tokens
+from palmette.features.spec.words_names import (
+    IDENTIFIERS,
+    AskError,
+    ColumnOf,
+    WordsContext,
+    column_of,
+    is_key,
+    matches,
+    tokens,
+)
 from palmette.features.spec.words_rows import condition, happened, rows_of
 
 _COUNTED = "zero one two three four five six seven eight nine ten eleven twelve"
@@ -30,8 +39,6 @@ _WORDS_OF: dict[AggregateFunction, str] = {
 _FUNCTIONS = {word: function for function, words in _WORDS_OF.items() for word in words.split(", ")}
 _MEASURES = frozenset(["avg", "sum", "max", "min", "percentile", "stddev"])  # functions of numeric quantities
 _RANKING = "|".join(word for word, function in _FUNCTIONS.items() if function in ("sum", "avg", "max", "min"))
-_IDENTIFIERS = frozenset(["id", "key", "code"])
-"""Last words of column names that identify something and are not quantities."""
 _OF_VECTORS: dict[AggregateFunction, AggregateFunction] = {"avg": "vector_mean", "sum": "vector_sum"}
 _FUNCTION = "|".join(sorted(_FUNCTIONS, key=len, reverse=True))
 
@@ -99,7 +106,7 @@ def _count(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
     except AskError as error:
         ask = error
     else:
-        if rest.context.is_about(source):
+        if rest.context.is_about(source, rest.by):
             return rest.aggregate("count", source, where)
         ask = AskError(found["rows"], "source of rows")
     named = re.fullmatch(rf"(?P<column>.+?){_IN}", found["rows"], re.I)
@@ -109,14 +116,11 @@ def _count(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
         column, where = _column(rest, named["column"], named["rows"])
     except AskError as error:
         raise (error if error.candidates else ask) from None
-    if not _is_key(column.name):
-        raise AskError(found["rows"], "rows", [f"distinct {column.name} of {column.source.view.name}"])
+    if not is_key(column.name):
+        name, of = column.name, column.source.view.name
+        flag = column.type.name == "boolean"
+        raise AskError(found["rows"], "rows", [f"{of} where {name} is true" if flag else f"distinct {name} of {of}"])
     return rest.aggregate("count_distinct", column.source, where, of=quoted(column.name))
-
-
-def _is_key(name: str) -> bool:
-    """Whether the column's name marks it as an identifier rather than a quantity."""
-    return len(tokens(name)) > 1 and tokens(name)[-1] in _IDENTIFIERS
 
 
 def _of_column(function: AggregateFunction | None = None) -> Reader:
@@ -144,10 +148,11 @@ def _of_column(function: AggregateFunction | None = None) -> Reader:
 def _measured(rest: PhraseParts, phrase: str, rows: str | None) -> tuple[ColumnOf, str | None]:
     """As `_column`, but rejects identifiers: `average orders` does not mean the average of `order_id`."""
     if tokens(phrase)[:1] == ("number",):
-        raise AskError(phrase, "column; an aggregate of counts needs two features")
+        advice = "An aggregate of counts needs two features: count in one, and divide it in a `derive`"
+        raise AskError(phrase, "column", advice=advice)
     column, where = _column(rest, phrase, rows)
     named = tokens(column.name)[-1]
-    if named in _IDENTIFIERS and named not in tokens(phrase):
+    if (named in IDENTIFIERS and named not in tokens(phrase)) or column.type.name == "string":
         raise AskError(phrase, f"quantity ({column.name} is none)", (), list(column.source.columns.types))
     return column, where
 
@@ -163,7 +168,7 @@ def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
         raise AskError(f"per {unit}", "computation")
     column, where = _measured(rest, found["column"], found["rows"])
     source, key = column.source, column_of(unit, column.source).name
-    if not _is_key(key):
+    if not is_key(key):
         raise AskError(unit, f"key of {source.view.name}", (), list(source.columns.types))
     sql = f"sum({quoted(column.name)}) / count(DISTINCT {quoted(key)})"
     return rest.expression(sql, source, where, f"{quoted(key)} IS NOT NULL")

@@ -15,22 +15,25 @@ from palmette.features.spec.fsc_steps import Member, Step
 from palmette.features.spec.phrase_patterns import PHRASE_PATTERNS, N, PhraseParts, WordsReading, number
 from palmette.features.spec.phrases import read_statement
 from palmette.features.spec.values import Window
-from palmette.features.spec.words_names import AskError, WordsContext, column_of
+from palmette.features.spec.words_names import AskError, WordsContext, column_of, with_marks
 
 __all__ = ["WordsContext", "WordsReading", "read_words"]
 
 _UNIT = r"(?:second|minute|hour|day|week|month|quarter|year)"
+_DAYS = {"d": 1, "day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
+_SECONDS = {"h": 3600, "hour": 3600, "m": 60, "minute": 60, "s": 1, "second": 1}
 _CUTOFF = r"(?:(?:the\s+)?cut-?off|as[ _-]of)\b"
 _WITHIN = r"\b(?:in|over|within|during|for|from)\s+the\s+"
 _LAST = r"(?:last|past|previous|trailing)\s+"
-_LENGTH = rf"(?P<n>{N})\s+(?P<unit>{_UNIT})s?\b"
+_AMOUNT = rf"{N}\s+{_UNIT}s?"
+_LENGTH = rf"(?P<length>(?:\d+[dhms])+|{_AMOUNT}(?:(?:\s+and)?\s+{_AMOUNT})*)\b"
 _BEFORE = rf"\s+(?:before|preceding|prior to|up to|until)\s+{_CUTOFF}"
 _WINDOWS = tuple(
     re.compile(pattern, re.I)
     for pattern in (
         rf"(?:\b(?:in|over|within|during|for|from|of)\s+)?\b(?:the\s+)?{_LAST}{_LENGTH}",
-        rf"{_WITHIN}{_LAST}(?P<unit>{_UNIT})\b",
-        rf"\b(?P<n>{N})-(?P<unit>{_UNIT})\b",
+        rf"{_WITHIN}{_LAST}(?P<length>{_UNIT})\b",
+        rf"\b(?P<length>{N}-{_UNIT})\b",
         rf"{_WITHIN}{_LENGTH}{_BEFORE}",
     )
 )
@@ -47,7 +50,7 @@ _ALL_TIME = re.compile(
 )
 _CONDITION = re.compile(
     r"\s(?:(?:where|for which|in which|with|whose|that|which|having|when)\s+(?P<condition>.+)"
-    r"|without\s+(?:an?\s+|any\s+)?(?P<lacking>.+))$",
+    r"|(?P<lacking>without\s.+))$",
     re.I,
 )
 _NO_WINDOW = re.compile(
@@ -71,7 +74,7 @@ _MEMBER = re.compile(
 def read_words(feature: Feature, context: WordsContext) -> WordsReading | Mistake:
     """The computation that a feature's words state, or a question to ask first."""
     words = (feature.words or "").strip().rstrip(".")
-    if found := _NO_WINDOW.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", words)):
+    if found := _NO_WINDOW.search(with_marks(words)):
         return Mistake(
             "unknown-words",
             f"In {words!r}, {found[0]!r} is not a window: a window has a length, and ends at the cut-off.",
@@ -82,7 +85,7 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | Mistak
     if (computation := read_statement(words, context.sources.names, features)) is not None:
         return WordsReading(computation)
     try:
-        text, window = _window(words)
+        text, window = _window(with_marks(words))
         reading = _arithmetic(PhraseParts(feature, " ".join(text.split()), context)) if window is None else None
         if reading is not None:
             return reading
@@ -107,23 +110,22 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | Mistak
 
 def _window(words: str) -> tuple[str, Window | None]:
     """The words without their window, and the window (None if there is none)."""
-    found = [match for pattern in _WINDOWS if (match := pattern.search(words))][:1]
+    match = next(filter(None, (pattern.search(words) for pattern in _WINDOWS)), None)
     always = _ALL_TIME.search(words)
-    if found and always:
-        raise AskError(found[0][0].strip(), "of the two windows", (), (found[0][0].strip(), always[0]))
+    if match and always:
+        raise AskError(match[0].strip(), "of the two windows", (), (match[0].strip(), always[0]))
     if always:
         return f"{words[: always.start()]} {words[always.end() :]}", Window.ALL
-    if not found:
+    if match is None:
         return words, None
-    match = found[0]
-    amount, unit = number(match.groupdict().get("n") or "1"), match["unit"].lower()
-    if unit in ("month", "quarter", "year"):
-        days = {"month": 30, "quarter": 91, "year": 365}[unit] * amount
+    found = re.findall(rf"({N})?[\s-]*(?<![a-z])({_UNIT}|[dhms])", match["length"].lower())
+    parts = [(unit, number(amount or "1")) for amount, unit in found]
+    days = sum(amount * _DAYS.get(unit, 0) for unit, amount in parts)
+    length = Window(days, sum(amount * _SECONDS.get(unit, 0) for unit, amount in parts))
+    if any(unit in ("month", "quarter", "year") for unit, _ in parts):
         raise AskError(match[0].strip(), "window", (f"in the last {days} days", f"in the last {days // 7} weeks"))
-    if amount == 0:
+    if length == Window(0):
         raise AskError(match[0].strip(), "window")
-    seconds = {"hour": 3600, "minute": 60, "second": 1}.get(unit)
-    length = Window(0, amount * seconds) if seconds else Window(amount * (7 if unit == "week" else 1))
     return f"{words[: match.start()]} {words[match.end() :]}", length
 
 
@@ -160,8 +162,7 @@ def _stated(text: str) -> tuple[str, str | None]:
     found = _CONDITION.search(text)
     if found is None:
         return text, None
-    lacking = found["lacking"]
-    return text[: found.start()], " ".join((f"no {lacking}" if lacking else found["condition"]).split())
+    return text[: found.start()], " ".join((found["lacking"] or found["condition"]).split())
 
 
 def _member(stated: str | None, context: WordsContext) -> tuple[str | None, re.Match[str] | None]:

@@ -13,18 +13,23 @@ from palmette.features.spec.sources import ResolvedSource, Sources
 from palmette.features.spec.values import SparkType
 
 _ARTICLES = ("the", "a", "an", "this", "that", "each", "every", "all", "any", "their", "his", "her", "its", "own")
+IDENTIFIERS = frozenset(["id", "key", "code"])
+"""Last words of column names that identify something and are not quantities."""
 _AFFIXES = frozenset(["id", "name", "at", "on", "time", "date", "type", "code", "ts", "key", "value"])
 
 
 class AskError(Exception):
     """Raised for a phrase that matches nothing, or several things."""
 
-    def __init__(self, phrase: str, wanted: str, candidates: Sequence[str] = (), known: Sequence[str] = ()) -> None:
+    def __init__(
+        self, phrase: str, wanted: str, candidates: Sequence[str] = (), known: Sequence[str] = (), advice: str = ""
+    ) -> None:
         super().__init__(phrase)
-        self.phrase = phrase
+        self.phrase = without_marks(phrase)
         self.wanted = wanted
-        self.candidates = tuple(candidates)  # possible meanings of the phrase, each in words that would be understood
+        self.candidates = tuple(map(without_marks, candidates))  # possible meanings, each in words that are understood
         self.known = tuple(known)  # the available names, if the phrase matches none of them
+        self.advice = advice or ("Use its name" if known else "Say it in other words")
 
     def question(self, words: str) -> Mistake:
         """The question to ask about these words."""
@@ -32,12 +37,34 @@ class AskError(Exception):
         if self.candidates:
             head, *tail = re.split(rf"(?<!\w){re.escape(self.phrase)}(?!\w)", words, maxsplit=1)
             readings = [f"{head}{one}{tail[0]}" if tail and one != self.phrase else one for one in self.candidates]
-            question = f"In {words!r}, does {self.phrase!r} mean {' or '.join(self.candidates)}?"
+            shown = [repr(one) if any(" or " in each for each in self.candidates) else one for one in self.candidates]
+            question = f"In {words!r}, does {self.phrase!r} mean {' or '.join(shown)}?"
             remedy = f"Write it as {' or as '.join(map(repr, readings))}, {advice}"
             return Mistake("ambiguous-words", question, remedy)
         known = f" ({listing(self.known, self.phrase)})" if self.known else ""
         question = f"In {words!r}, which {self.wanted}{known} does {self.phrase!r} mean?"
-        return Mistake("unknown-words", question, f"Use its name, {advice}")
+        return Mistake("unknown-words", question, f"{self.advice}, {advice}")
+
+
+_MARK = 0xF0000
+"""First of the characters for private use that stand for quoted ones."""
+
+
+def with_marks(words: str) -> str:
+    """The words with the characters of quoted values replaced, so that no pattern finds words or spaces there."""
+    mark = {code: _MARK + code for code in range(0xFFFE)}
+    quoted_text = re.compile(r"(?<!\w)'(?P<one>[^']*)'(?!\w)|\"(?P<two>[^\"]*)\"")
+    return quoted_text.sub(lambda found: f"{found[0][0]}{found[0][1:-1].translate(mark)}{found[0][-1]}", words)
+
+
+def without_marks(text: str) -> str:
+    """Reverses `with_marks`."""
+    return "".join(chr(ord(one) - _MARK) if _MARK <= ord(one) < _MARK + 0xFFFE else one for one in text)
+
+
+def is_key(name: str) -> bool:
+    """Whether the column's name marks it as an identifier rather than a quantity."""
+    return len(tokens(name)) > 1 and tokens(name)[-1] in IDENTIFIERS
 
 
 def tokens(phrase: str) -> tuple[str, ...]:
@@ -61,9 +88,10 @@ def singular(word: str) -> str:
     return word.removesuffix("s")
 
 
-def matches(phrase: str, names: Iterable[str]) -> list[str]:
-    """The names that match a phrase, by the strongest kind of match that has any."""
-    forms: tuple[Callable[[str], object], ...] = (str.strip, tokens, lambda name: _stem(tokens(name)))
+def matches(phrase: str, names: Iterable[str], *, endings: bool = True) -> list[str]:
+    """The names that match a phrase, by the strongest kind of match that has any, perhaps without their endings."""
+    forms: list[Callable[[str], object]] = [str.strip, tokens]
+    forms += [lambda name: _stem(tokens(name))] * endings
     names = list(dict.fromkeys(names))
     found = ([name for name in names if form(name) == form(phrase)] for form in forms)
     return next(filter(None, found), [])
@@ -97,10 +125,11 @@ def column_of(phrase: str, source: ResolvedSource) -> ColumnOf:
 
 
 def values_of(phrase: str, source: ResolvedSource) -> list[tuple[str, str | int | bool]]:
-    """Columns with a closed set of values that contains the phrase, each with the matching value."""
+    """Columns with a closed set of values that contains `online` or `on web`, each with the matching value."""
     known = source.columns
+    wanted = (tokens(phrase), tokens(re.sub(r"^(?:on|in|from|via) ", "", phrase, flags=re.I)))
     closed = [(name, value) for name, values in known.values.items() for value in values if name in known]
-    return [(name, value) for name, value in closed if tokens(str(value)) == tokens(phrase)]
+    return [(name, value) for name, value in closed if tokens(str(value)) in wanted]
 
 
 def flags_of(phrase: str, source: ResolvedSource) -> list[str]:
@@ -125,7 +154,9 @@ class WordsContext:
     def source(self, phrase: str) -> ResolvedSource:
         """The source that a phrase names."""
         tables = {one.view.name: one.view.table.name for one in self.all_sources()}
-        found = matches(phrase, tables) or [name for name in tables if tokens(tables[name]) == tokens(phrase)]
+        found = matches(phrase, tables, endings=False) or [
+            name for name in tables if tokens(tables[name]) == tokens(phrase)
+        ]
         if len(found) != 1:
             raise AskError(phrase, "source", found, list(tables))
         source = self.sources.get(found[0])
@@ -140,9 +171,10 @@ class WordsContext:
                 raise
             return None
 
-    def is_about(self, source: ResolvedSource) -> bool:
-        """Whether a source's rows belong to an entity of the view."""
-        return any(set(entity.keys) <= set(source.columns.types) for entity in self.scope.spec.entities)
+    def is_about(self, source: ResolvedSource, by: Iterable[str] | None = None) -> bool:
+        """Whether a source's rows belong to an entity of the view, or to the one with these keys."""
+        keys = [by] if by else [entity.keys for entity in self.scope.spec.entities]
+        return any(set(each) <= set(source.columns.types) for each in keys)
 
     def column_anywhere(self, phrase: str) -> ColumnOf:
         """The column that `redemption amount` names, or the only column with that name in any source."""

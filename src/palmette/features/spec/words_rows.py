@@ -9,58 +9,110 @@ from collections.abc import Iterator
 
 from palmette.features.spec.literals import quoted, sql_literal
 from palmette.features.spec.sources import ResolvedSource
-from palmette.features.spec.words_names import AskError, WordsContext, column_of, flags_of, tokens, values_of
+from palmette.features.spec.words_names import (
+    AskError,
+    WordsContext,
+    column_of,
+    flags_of,
+    is_key,
+    matches,
+    tokens,
+    values_of,
+    without_marks,
+)
 
-_BE = "(?:is |are |was |were )?"
-_COMPARISONS = (
-    (rf"{_BE}(?:at least|no less than|not less than|>=)", ">="),
-    (rf"{_BE}(?:at most|no more than|not more than|up to|<=)", "<="),
+_BE = "(?:is |are |was |were )?(?P<no>not |no )?"
+_ORDERED = (
+    (rf"{_BE}(?:at least|>=)", ">="),
+    (rf"{_BE}(?:at most|up to|<=)", "<="),
     (rf"{_BE}(?:over|above|more than|greater than|larger than|higher than|exceeding|exceeds|>)", ">"),
     (rf"{_BE}(?:under|below|less than|smaller than|lower than|<)", "<"),
-    (r"(?:is not|are not|was not|were not|isn't|does not equal|other than|!=|<>)", "!="),
+)
+_COMPARISONS = (
+    *_ORDERED,
+    (r"(?:is not|are not|was not|were not|does not equal|other than|!=|<>)", "!="),
     (r"(?:is equal to|equals|equal to|is|are|was|were|of|=|:)", "="),
 )
-_OR_EQUAL = tuple(
-    (re.compile(rf"\b(?:{than} than or equal to|equal to or {than} than)\b", re.I), plain)
-    for than, plain in (("(?:greater|higher|larger|more)", "at least"), ("(?:less|lower|smaller)", "at most"))
+_OPPOSITE = {">=": "<", "<=": ">", ">": "<=", "<": ">="}
+_PLAIN = tuple(
+    (re.compile(rf"\b{form}\b", re.I), plain)
+    for form, plain in (
+        (r"(is|are|was|were|does|do)n['’]t", r"\1 not"),
+        (
+            "(?:(?:greater|higher|larger|more) than or equal to|equal to or (?:greater|higher|larger|more) than)",
+            "at least",
+        ),
+        ("(?:(?:less|lower|smaller) than or equal to|equal to or (?:less|lower|smaller) than)", "at most"),
+    )
 )
-"""Comparisons that contain an `or`."""
+"""Contractions, and comparisons that contain an `or`, with plain equivalents."""
 _MISSING = re.compile(
     r"^(?P<column>.+?) (?:is|are|was) (?P<no>not )?(?:(?P<missing>missing|null|absent)|present|known)$", re.I
 )
-_BETWEEN = re.compile(r"^(?P<column>.+?) (?:is |are |lies )?between (?P<low>\S+) and (?P<high>\S+)$", re.I)
+_RANGE = r"(?:is |are |lies )?(?P<no>not (?=between)|(?=outside))?(?:between|outside(?: of)?)"
+_BETWEEN = re.compile(rf"^(?P<column>.+?) {_RANGE} (?P<low>\S+) (?:and|to) (?P<high>\S+)$", re.I)
+_PART = re.compile(
+    r"^(?P<column>.+?) (?P<no>(?:do|does) not )?(?P<part>(?:contain|include)s?|(?:start|begin)s? with|ends? with) "
+    r"(?P<value>.+)$",
+    re.I,
+)
+_PART_FUNCTIONS = {"c": "contains", "i": "contains", "s": "startswith", "b": "startswith", "e": "endswith"}
 _ONE_OF = re.compile(
     r"^(?P<column>.+?) (?:is|are|was|were) (?P<no>not )?(?:(?P<named>one of|among|in|any of|either) )?"
-    r"(?P<values>(?!(?:missing|null|absent|present|known|between|true|false)\b).+)$",
+    r"(?P<values>(?!(?:missing|null|absent|present|known|between|outside|true|false)\b).+)$",
     re.I,
 )
 """A list of values: introduced as a list, or joined by `or`."""
-_BETWEEN_VALUES = re.compile(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", re.I)
-_HAVING = re.compile(r"^(?:(?P<no>no)|an?|any|some) (?P<column>.+)$", re.I)
+_BETWEEN_VALUES = re.compile(r",(?!\d)\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", re.I)
+_HAVING = re.compile(r"^(?:(?P<no>no|without(?: an?| any)?)|an?|any|some) (?P<column>.+)$", re.I)
 _VERBS = re.compile(r"^(?:have|has|had|having|are|is|was|were|come with|came with)\s+", re.I)
+_NEGATED = re.compile(r"\bnot\b|^(?:no|without)\b|\bother than\b|!=|<>", re.I)
 _NUMBER = re.compile(r"^-?\d+(?:\.\d+)?$")
+_IN_QUOTES = re.compile(r"^(['\"]).*\1$")
+_NO_PLAIN_VALUE = re.compile(
+    r"^(?:missing|null|absent|present|known|unknown|empty|blank|true|false)$|^(?:not|no|never|like|neither|only)\s"
+    r"|\s(?:in|on|at|by|for|from|to|of|with|within|without|during|before|after|since|per|than|but|nor|among)\s",
+    re.I,
+)
+"""Texts that may be more than the value of a text column, unless they are in quotes."""
 
 
 def condition(phrase: str, source: ResolvedSource) -> str:
     """Translates a condition to Spark SQL over the source's columns."""
-    for pattern, plain in _OR_EQUAL:
+    for pattern, plain in _PLAIN:
         phrase = pattern.sub(plain, phrase)
-    pieces, joiners = _split(phrase)
+    pieces, joiners = _split(phrase.strip())
     if len(set(joiners)) > 1:
         raise AskError(phrase, "grouping of `and` and `or`, of the two that there are,")
+    for index, joiner in enumerate(joiners, 1):
+        pieces[index] = _complete(pieces[index - 1], joiner, pieces[index])
     if joiners:
         return f" {joiners[0].upper()} ".join(f"({_simple(piece, source)})" for piece in pieces)
-    return _simple(phrase.strip(), source)
+    return _simple(pieces[0], source)
+
+
+def _complete(before: str, joiner: str, piece: str) -> str:
+    """Adds the column that a comparison shares with the one before it; asks how far a `not` before it reaches."""
+    ordered, patterns = ([_RANGE, *(pattern for pattern, _ in each)] for each in (_ORDERED, _COMPARISONS))
+    if any(re.match(rf"{pattern}\s", piece, re.I) for pattern in ordered):
+        shared = (re.match(rf"(.+?)\s+{pattern}\s", before, re.I) for pattern in patterns)
+        return next((f"{found[1]} {piece}" for found in shared if found), piece)
+    if _NEGATED.search(before) and not (_states(piece) or _NEGATED.search(piece) or _VERBS.match(piece)):
+        readings = []
+        if found := re.match(r"(?P<subject>.*\b(?:is|are|was|were)) not ", before, re.I):
+            subject = found["subject"]
+            readings = [f"{before} {joiner} {subject} {piece}", f"{before} and {subject} not {piece}"]
+        raise AskError(f"{before} {joiner} {piece}", "scope of the negation", readings)
+    return piece
 
 
 def _split(phrase: str) -> tuple[list[str], list[str]]:
     """Splits conditions at `and` and `or`, but not in `between a and b` or lists; returns parts and conjunctions."""
-    outside = r"(?=(?:[^'\"]*['\"][^'\"]*['\"])*[^'\"]*$)"
-    first, *rest = re.split(rf"(?:,\s+|\s+)(and|or)\s+{outside}", phrase.strip(), flags=re.I)
+    first, *rest = re.split(r"(?:,\s+|\s+)(and|or)\s+", phrase, flags=re.I)
     pieces, joiners = [first], list[str]()
     for joiner, piece in zip(rest[::2], rest[1::2], strict=True):
         whole = f"{pieces[-1]} {joiner} {piece}"
-        is_range = joiner.lower() == "and" and re.search(r"\bbetween \S+$", pieces[-1], re.I)
+        is_range = joiner.lower() == "and" and re.search(rf"\b{_RANGE} \S+$", pieces[-1], re.I)
         if is_range or (_list_of(whole) and not _states(piece)):
             pieces[-1] = whole
         else:
@@ -72,9 +124,9 @@ def _split(phrase: str) -> tuple[list[str], list[str]]:
 def _list_of(phrase: str) -> re.Match[str] | None:
     """Matches a column followed by a list of its values."""
     found = _ONE_OF.match(phrase)
-    if found is None or any(re.match(rf"{pattern}\s", found["values"], re.I) for pattern, _ in _COMPARISONS[:4]):
+    if found is None or any(re.match(rf"{pattern}\s", found["values"], re.I) for pattern, _ in _ORDERED):
         return None
-    return found if found["named"] or re.search(r",| or ", found["values"], re.I) else None
+    return found if found["named"] or re.search(r",(?!\d)| or ", found["values"], re.I) else None
 
 
 def _simple(phrase: str, source: ResolvedSource) -> str:
@@ -84,7 +136,13 @@ def _simple(phrase: str, source: ResolvedSource) -> str:
     if found := _BETWEEN.match(phrase):
         column = _ordered_column_name(found["column"], source)
         low, high = (_value(found[side], column, source) for side in ("low", "high"))
-        return f"{quoted(column)} BETWEEN {low} AND {high}"
+        return f"{quoted(column)} {'' if found['no'] is None else 'NOT '}BETWEEN {low} AND {high}"
+    if found := _PART.match(phrase):
+        of = column_of(_noun(found["column"]), source)
+        if of.type.name != "string":
+            raise AskError(_noun(found["column"]), f"text of {source.view.name} ({of.name} is {of.type})")
+        function = _PART_FUNCTIONS[found["part"][0].lower()]
+        return f"{'NOT ' if found['no'] else ''}{function}({quoted(of.name)}, {_text(found['value'], of.name, source)})"
     if found := _list_of(phrase):
         column = column_of(_noun(found["column"]), source).name
         items = [item for item in _BETWEEN_VALUES.split(found["values"]) if item.strip()]
@@ -97,8 +155,9 @@ def _comparison(phrase: str, source: ResolvedSource) -> str | None:
     for pattern, operator in _COMPARISONS:
         found = re.match(rf"^(?P<column>.+?)\s+{pattern}\s+(?P<value>.+)$", phrase, re.I)
         if found:
-            named, is_ordered = found["column"], operator[0] in "<>"
+            named, is_ordered = found["column"], operator in _OPPOSITE
             column = _ordered_column_name(named, source) if is_ordered else column_of(_noun(named), source).name
+            operator = _OPPOSITE[operator] if found.groupdict().get("no") else operator
             return f"{quoted(column)} {operator} {_value(found['value'], column, source)}"
     return None
 
@@ -116,7 +175,7 @@ def _bare(phrase: str, source: ResolvedSource) -> str:
         except AskError:
             continue
         value = " ".join(words[cut:])
-        if source.columns.values.get(column) or _NUMBER.match(value) or re.match(r"^(['\"]).*\1$", value):
+        if source.columns.values.get(column) or _NUMBER.match(value) or _IN_QUOTES.match(value):
             return f"{quoted(column)} {equals} {_value(value, column, source)}"
         if source.columns.types[column].name == "string":
             beside.append(f"{column} is {'not ' if negated else ''}{value}")
@@ -133,11 +192,11 @@ def _bare(phrase: str, source: ResolvedSource) -> str:
 
 
 def _presence(phrase: str, source: ResolvedSource) -> str | None:
-    """`orders with a note`, `orders with no note`. Numbers are ambiguous, because 0 is not missing."""
+    """`orders with a note`, `orders with no note`. Quantities are ambiguous, because 0 is not missing."""
     if not (found := _HAVING.match(phrase)):
         return None
     column = column_of(found["column"], source)
-    if column.type.is_numeric or column.type.name == "boolean":
+    if (column.type.is_numeric and not is_key(column.name)) or column.type.name == "boolean":
         return None
     return f"{quoted(column.name)} IS {'NULL' if found['no'] else 'NOT NULL'}"
 
@@ -164,7 +223,7 @@ def _value(text: str, column: str, source: ResolvedSource) -> str:
     text = text.strip()
     kind = source.columns.types[column]
     values = source.columns.values.get(column)
-    plain = text[1:-1] if re.match(r"^(['\"]).*\1$", text) else text
+    plain = without_marks(text[1:-1] if _IN_QUOTES.match(text) else text)
     if values:
         hits = [value for value in values if str(value) == plain] or [
             value for value in values if tokens(str(value)) == tokens(plain)
@@ -175,22 +234,32 @@ def _value(text: str, column: str, source: ResolvedSource) -> str:
     if kind.is_numeric:
         if _NUMBER.match(plain):
             return plain
-        other = column_of(plain, source)
-        if not other.type.is_numeric:
-            raise AskError(text, f"number to compare {column} with", (), ())
-        return quoted(other.name)
+        found = [name for name in matches(plain, source.columns.types) if source.columns.types[name].is_numeric]
+        if len(found) != 1:
+            numbers = [name for name, each in source.columns.types.items() if each.is_numeric]
+            advice = "Write digits only, or a column's name"
+            raise AskError(text, f"number to compare {column} with", found, numbers, advice)
+        return quoted(found[0])
     if kind.name == "boolean":
         folded = plain.lower()
         if folded not in ("true", "false", "yes", "no"):
             raise AskError(text, f"value of {column}", (), ("true", "false"))
         return "true" if folded in ("true", "yes") else "false"
     if kind.is_temporal and not re.match(r"^\d{4}-\d{2}-\d{2}", plain):
-        raise AskError(text, f"time to compare {column} with", (), ("2025-03-31",))
+        raise AskError(text, f"time to compare {column} with", advice="Write it as 2025-03-31")
     if kind.name != "string" and not kind.is_temporal:
         raise AskError(text, f"value of {column}", (), ())
-    if plain == text and (len(text.split()) > 3 or _states(text)):
-        raise AskError(text, f"value of {column}; put it in quotes", (), ())
-    return sql_literal(plain)
+    return sql_literal(plain) if kind.is_temporal else _text(text, column, source)
+
+
+def _text(text: str, column: str, source: ResolvedSource) -> str:
+    """A text as a literal; without quotes it must be short, and can be nothing else."""
+    if _IN_QUOTES.match(text):
+        return sql_literal(without_marks(text[1:-1]))
+    other = matches(text, source.columns.types) or values_of(text, source) or flags_of(text, source)
+    if other or len(text.split()) > 3 or _states(text) or _NO_PLAIN_VALUE.search(text):
+        raise AskError(text, f"value of {column}", advice="Put it in quotes if it is one")
+    return sql_literal(text)
 
 
 def rows_of(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str | None]:
