@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -14,12 +15,13 @@ pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import pyarrow.parquet as pq  # noqa: E402 - as above
 
 from palmette.cli.features import init  # noqa: E402 - as above
-from palmette.documents import read_document  # noqa: E402 - as above
+from palmette.documents import Located, read_document  # noqa: E402 - as above
 from palmette.errors import MachineError, UserError  # noqa: E402 - as above
 from palmette.features.inputs import read_inputs  # noqa: E402 - as above
-from palmette.features.onboarding import RUN, find_tables  # noqa: E402 - as above
+from palmette.features.onboarding import RUN, draft, find_tables  # noqa: E402 - as above
 from palmette.features.onboarding.inference import InferredTable, infer  # noqa: E402 - as above
 from palmette.features.onboarding.tables import read_table  # noqa: E402 - as above
+from palmette.features.samples import Sample, check_samples, read_sample  # noqa: E402 - as above
 from palmette.features.spec.dfr import Registry, Table  # noqa: E402 - as above
 
 OFFERS = Path(__file__).parents[3] / "examples" / "offers"
@@ -129,6 +131,68 @@ def test_what_happens_to_something_else_is_an_event(tmp_path: Path) -> None:
     assert one_table(write(tmp_path / "accounts.parquet", accounts)).kind == "dimension"
 
 
+def test_names_in_camel_case_or_without_separator_are_read(tmp_path: Path) -> None:
+    at = [631152000 + 86_400 * n for n in range(40)]
+    plays = {
+        "userid": [n % 9 for n in range(40)],
+        "trackid": [n % 30 for n in range(40)],
+        "timestamp": at,
+        "paid": [n % 3 for n in at],
+    }
+    write(tmp_path / "plays.parquet", plays)
+    write(
+        tmp_path / "tracks.parquet", {"trackId": range(40), "isPaid": [1] * 40, "releasedOn": [date(2020, 1, 1)] * 40}
+    )
+    found = inferred(tmp_path)
+    assert found["plays"].references == (("trackid", "tracks"),)
+    table = found["plays"].table("plays.parquet")
+    assert (table.kind, table.event_time) == ("event", "timestamp")
+    assert [column.name for column in found["plays"].data.columns if column.is_key_like] == ["userid", "trackid"]
+    assert found["tracks"].kind == "dimension"
+
+
+def test_a_few_orphans_do_not_hide_a_reference(tmp_path: Path) -> None:
+    write(tmp_path / "visits.parquet", {"visit_id": range(100), "patient_id": [1, 2] * 50, "start_time": hours(100)})
+    results = {"result_id": range(300), "visit_id": [*range(98), 777, 778] * 3, "measured_at": hours(300)}
+    results["reported_at"] = hours(300)
+    write(tmp_path / "results.parquet", results)
+    found = inferred(tmp_path)
+    assert found["results"].references == (("visit_id", "visits"),)
+    notes = {one.subject: (one.confidence, one.evidence) for one in found["results"].findings}
+    assert notes["columns.visit_id"] == ("guess", "all but 2 of 100 values are keys of 'visits'")
+    assert found["results"].times == {"event_time": "measured_at", "available_time": "reported_at"}
+    assert found["visits"].kind == "event"
+
+
+def test_a_time_that_some_rows_lack_is_no_arrival(tmp_path: Path) -> None:
+    claims = {"claim_id": range(40), "filed_at": hours(40), "settled_at": [*hours(20, 2), *[None] * 20]}
+    assert one_table(write(tmp_path / "claims.parquet", claims)).available_time is None
+
+
+def test_empty_columns_of_text_files_are_strings(tmp_path: Path) -> None:
+    (tmp_path / "stays.csv").write_text("stay_id,group,note\n1,,a\n2,,b\n", encoding="utf-8")
+    assert {one.name: str(one.type) for one in one_table(tmp_path / "stays.csv").columns}["group"] == "string"
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_drafts_of_text_files_in_day_folders_fit_them(tmp_path: Path, kind: str) -> None:
+    for day in range(1, 4):
+        at = f"2025-01-0{day}T10:00:00Z"
+        texts = {
+            "csv": f"scan_id,scanned_at\n{day},{at}\n",
+            "jsonl": json.dumps({"scan_id": day, "scanned_at": at}) + "\n",
+        }
+        file = tmp_path / "scans" / f"day=2025-01-0{day}" / f"part-0.{kind}"
+        file.parent.mkdir(parents=True)
+        file.write_text(texts[kind], encoding="utf-8")
+    table = one_table(tmp_path / "scans")
+    assert [(one.column, one.of) for one in table.partitions] == [("day", "event_time")]
+    registry = Registry(dfr=1, tables=(table,))
+    assert check_samples(Located(registry, "dfr", {}), tmp_path) == []
+    frame = read_sample(Sample(table, tmp_path / "scans"))
+    assert [row["day"] for row in frame.rows] == [date(2025, 1, day) for day in range(1, 4)]
+
+
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     """Rides of riders, and a repository without scripts."""
@@ -158,6 +222,18 @@ def test_drafts_are_complete_and_their_test_holds(warehouse: Path) -> None:
     assert inputs.view.name == "rider_rides" and list(inputs.view.grain) == ["rider_id"]
     assert [feature.name for feature in inputs.view.features] == ["rides_30d", "days_since_rides", "average_fare_90d"]
     assert (warehouse / "out" / "registry.yaml").read_text("utf-8").count("are keys of 'riders'") == 1
+
+
+def test_drafted_examples_are_in_the_partitions_of_their_days(tmp_path: Path) -> None:
+    for day in range(1, 4):
+        at = [datetime(2025, 1, day, hour, tzinfo=UTC) for hour in range(8)]
+        folder = tmp_path / "tables" / "orders" / f"day=2025-01-0{day}"
+        write(folder / "part-0.parquet", {"order_id": range(day * 8, day * 8 + 8), "user_id": [1, 2] * 4, "at": at})
+    (tmp_path / "team").mkdir()
+    subprocess.run(["git", "init", "-q", str(tmp_path / "team")], check=True)
+    files = draft(find_tables([tmp_path / "tables"]), tmp_path / "team", tmp_path).files
+    (test,) = yaml.safe_load(files["user_orders.yaml"])["tests"]
+    assert [row["day"] for row in test["given"]["orders"]] == ["2025-01-03", "2025-01-04"]
 
 
 def test_drafts_overwrite_nothing(warehouse: Path) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import yaml
 
 from palmette.delivery.git import Git
+from palmette.features.frames.calendar import partition_value
 from palmette.features.onboarding.inference import EPOCHS, InferredTable, infer, latest_day
-from palmette.features.onboarding.tables import TableFiles, read_table
+from palmette.features.onboarding.tables import TableFiles, read_table, snake_case
 from palmette.features.repository import Checkout, find_neighbours
 from palmette.features.repository.neighbours import config_annotations
 from palmette.features.spec.run import FORMATS, schema_of
@@ -136,7 +137,7 @@ class _View:
         key = max(candidates, key=lambda name: (candidates[name], name in referenced))
         having = [one for one in events if key in one.data.table.column_names and (key,) != one.keys]
         chosen = max(having, key=lambda one: (one.are_enforced, one.data.rows))
-        return cls(chosen, key, key.rpartition("_")[0] or key, last + timedelta(days=1))
+        return cls(chosen, key, snake_case(key).rpartition("_")[0] or key, last + timedelta(days=1))
 
     @property
     def name(self) -> str:
@@ -154,10 +155,11 @@ class _View:
         yield f"  # - {{name: {table.name}_7d, dtype: bigint, words: number of {table.name} in the last 7 days}}"
         yield f"tests:\n  - name: a row at the cut-off does not count\n    as_of: {flow(f'{self.day}T00:00:00Z')}"
         yield f"    given:\n      {table.name}:"
-        for number, instant in enumerate((self._instant(seconds=-1), self._instant()), start=1):
+        for number, seconds in enumerate((-1, 0), start=1):
             row = {**{key: self._value(key, number) for key in self.events.keys}, self.key: self._value(self.key, 1)}
+            instant = self._instant(seconds)
             times = dict.fromkeys(self.events.times.values(), instant) | {time_column: instant}
-            yield f"        - {flow(row | times)}"
+            yield f"        - {flow(row | times | self._partitions(seconds))}"
         yield f"    expect:\n      - {flow({self.key: self._value(self.key, 1), f'{table.name}_30d': 1})}\n"
 
     def _features(self) -> Iterator[dict[str, Any]]:
@@ -177,6 +179,16 @@ class _View:
         if kind.is_temporal or name in self.events.units:
             return self._instant()
         return number if kind.is_numeric else str(number)
+
+    def _partitions(self, seconds: int) -> dict[str, Any]:
+        """Values of the partition columns that hold the day of a time near the cut-off."""
+        table, instant = (
+            self.events.table(self.events.data.name),
+            datetime.combine(self.day, time(), UTC) + timedelta(seconds=seconds),
+        )
+        columns = [column for part in table.partitions if part.of and (column := table.column(part.column))]
+        days = {column.name: partition_value(instant, column) for column in columns}
+        return {name: day if isinstance(day, int) else str(day) for name, day in days.items()}
 
     def _instant(self, seconds: int = 0) -> Any:
         """A value of the event time near the cut-off; a whole day for dates."""

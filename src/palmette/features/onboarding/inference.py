@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from itertools import combinations
 from typing import Any, Literal
 
-from palmette.features.onboarding.tables import TableColumn, TableData
+from palmette.features.onboarding.tables import TableColumn, TableData, snake_case
 from palmette.features.spec.dfr import Partition, RegisteredColumn, Table, TableKind
 
 Confidence = Literal["certain", "likely", "guess"]
@@ -18,18 +18,21 @@ _EVENT_NAMES = (
     r"",
 )
 """Patterns of names of event times, most specific first."""
-_LATER_NAMES = r"(avail|load|ingest|process|arriv|post|insert|receiv|publish|land|settl|sync|deliver)"
+_LATER_NAMES = (
+    r"(avail|load|ingest|process|arriv|post|insert|receiv|publish|land|settl|sync|deliver|report|record|upload)"
+)
 _OTHER_NAMES = r"(birth|born|dob|expir|due|valid|effective|planned|expected|until|end|deadline|updated|modified)"
 _FROM_NAMES, _TO_NAMES = r"(from|start|begin|since)", r"(_to$|^to$|until|end|thru|through)"
 _PERSONAL_NAMES = (
     r"(e_?mail|phone|mobile|(first|last|family|given|full|sur)_?name|birth|born|dob"
     r"|address|street|iban|ssn|passport|ip$)"
 )
-_EPOCH_NAMES = r"((^|_)(at|on|ts|epoch|date)|time)(_?(s|ms|us|sec|millis|micros|seconds|milliseconds))?$"
+_EPOCH_NAMES = r"((^|_)(at|on|ts|epoch|date)|time(stamp)?)(_?(s|ms|us|sec|millis|micros|seconds|milliseconds))?$"
 EPOCHS: Mapping[str, int] = {"s": 1, "ms": 1_000, "us": 1_000_000}
-_AFTER, _BEFORE = datetime(2000, 1, 1, tzinfo=UTC).timestamp(), datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+_AFTER, _BEFORE = datetime(1990, 1, 1, tzinfo=UTC).timestamp(), datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 _MOST_VALUES = 12
 _MOST_KEY_COLUMNS = 10
+_MOST_ORPHANS = 0.05
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class InferredTable:
                 "values": _closed_values(one),
                 "length": _length(one),
                 "unit": self.units.get(one.name),
-                "personal": bool(re.search(_PERSONAL_NAMES, one.name.lower())),
+                "personal": bool(re.search(_PERSONAL_NAMES, snake_case(one.name))),
             }
         )
 
@@ -160,12 +163,13 @@ def _is_own_key(column: str, table: str) -> bool:
     >>> _is_own_key("category_id", "categories"), _is_own_key("user_id", "orders")
     (True, False)
     """
-    stem = re.sub(r"_(id|key|code|uuid|guid|no|nr|number|sk|ref)$", "", column.lower())
-    return column.lower() == "id" or table.startswith(stem[:-1] if stem.endswith("y") else stem)
+    name = snake_case(column)
+    stem = re.sub(r"_(id|key|code|uuid|guid|no|nr|number|sk|ref)$|id$", "", name)
+    return name == "id" or table.startswith(stem[:-1] if stem.endswith("y") else stem)
 
 
 def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator[tuple[str, str]]:
-    """Columns that are named after another table's only key and contain only its values."""
+    """Columns that are named after another table's only key and contain its values, but for a few orphans."""
     import pyarrow.compute as pc
 
     for column in one.data.columns:
@@ -173,16 +177,19 @@ def _references(one: InferredTable, others: Sequence[InferredTable]) -> Iterator
             if other is one or not other.are_enforced or len(other.keys) != 1:
                 continue
             key = other.data.column(other.keys[0])
-            called = column.name == key.name or column.name.endswith(f"_{key.name}")
-            # `user_id` refers to a table `users` with the key `id`, too.
-            called |= key.name == "id" and column.name.endswith("_id") and _is_own_key(column.name, other.data.name)
+            here, there = snake_case(column.name), snake_case(key.name)
+            if there == "id":  # `user_id` refers to a table `users` with the key `id`.
+                called = here != "id" and here.endswith("id") and _is_own_key(column.name, other.data.name)
+            else:
+                called = here.replace("_", "") == there.replace("_", "") or here.endswith(f"_{there}")
             if not called or column.type != key.type or (one.keys == (column.name,) and one.are_enforced):
                 continue
             used = pc.unique(column.values.drop_null())
-            if len(used) and pc.all(pc.is_in(used, value_set=key.values.combine_chunks())).as_py():
-                one.note(
-                    f"columns.{column.name}", "likely", f"all {len(used):,} values are keys of {other.data.name!r}"
-                )
+            orphans = len(used.filter(pc.invert(pc.is_in(used, value_set=key.values.combine_chunks()))))
+            if orphans <= _MOST_ORPHANS * len(used) and len(used) > orphans:
+                held = "all" if not orphans else f"all but {orphans:,} of"
+                evidence = f"{held} {len(used):,} values are keys of {other.data.name!r}"
+                one.note(f"columns.{column.name}", "guess" if orphans else "likely", evidence)
                 yield column.name, other.data.name
 
 
@@ -212,7 +219,11 @@ def _decide_kind(one: InferredTable, referring: int) -> None:
         one.kind, one.keys = "snapshot", (entity,)
         one.note("kind", "likely", f"{entity!r} has a row at most instants of {event!r}")
     else:
-        one.note("event_time", "likely" if re.search(_EVENT_NAMES[1], event) else "guess", f"{event!r} by its name")
+        one.note(
+            "event_time",
+            "likely" if re.search(_EVENT_NAMES[1], snake_case(event)) else "guess",
+            f"{event!r} by its name",
+        )
     _need_unit(one)
 
 
@@ -227,7 +238,7 @@ def _time_columns(one: InferredTable) -> Iterator[tuple[str, str]]:
             continue
         if column.type.is_temporal:
             yield column.name, ""
-        elif column.type.is_integer and re.search(_EPOCH_NAMES, column.name.lower()):
+        elif column.type.is_integer and re.search(_EPOCH_NAMES, snake_case(column.name)):
             low, high = column.range
             for unit, factor in EPOCHS.items():
                 if _AFTER * factor <= low and high <= _BEFORE * factor:
@@ -240,7 +251,7 @@ def _validity(one: InferredTable, times: Sequence[str]) -> tuple[str, str] | Non
 
     for start in times:
         for end in times:
-            if not re.search(_FROM_NAMES, start.lower()) or not re.search(_TO_NAMES, end.lower()):
+            if not re.search(_FROM_NAMES, snake_case(start)) or not re.search(_TO_NAMES, snake_case(end)):
                 continue
             first, last = one.data.column(start), one.data.column(end)
             ordered = first.type == last.type and pc.all(pc.less_equal(first.values, last.values)).as_py() is not False
@@ -256,12 +267,12 @@ def _is_thing(one: InferredTable) -> bool:
 
 def _event_time(one: InferredTable, times: Sequence[str]) -> str | None:
     """The time at which rows happened: preferably complete, then by name."""
-    chosen = [name for name in times if not re.search(f"{_LATER_NAMES}|{_OTHER_NAMES}", name.lower())]
-    chosen = chosen or [name for name in times if not re.search(_OTHER_NAMES, name.lower())]
+    chosen = [name for name in times if not re.search(f"{_LATER_NAMES}|{_OTHER_NAMES}", snake_case(name))]
+    chosen = chosen or [name for name in times if not re.search(_OTHER_NAMES, snake_case(name))]
 
     def rank(name: str) -> tuple[Any, ...]:
         column = one.data.column(name)
-        named = next(index for index, pattern in enumerate(_EVENT_NAMES) if re.search(pattern, name.lower()))
+        named = next(index for index, pattern in enumerate(_EVENT_NAMES) if re.search(pattern, snake_case(name)))
         return (column.nulls > 0, named, -column.distinct)
 
     return min(chosen, key=rank, default=None)
@@ -271,20 +282,29 @@ def _is_state(one: InferredTable, event: str, referring: int) -> bool:
     """Whether rows are entities with a creation date rather than events."""
     if len(one.keys) != 1 or not one.are_enforced or not (referring or _is_thing(one)):
         return False
-    begins = bool(re.search(r"(start|begin|launch|open|since)", event.lower()))
+    begins = bool(re.search(r"(start|begin|launch|open|since)", snake_case(event)))
     others = [column for column in one.data.columns if column.is_key_like and column.name not in one.keys]
     if one.references or any(column.distinct < one.data.rows for column in others):
-        return begins and referring > one.data.rows  # trips have fewer refunds, and offers more redemptions
-    return bool(referring) or begins or bool(re.search(r"(creat|sign|regist|join|found|hire)", event.lower()))
+        # Trips have fewer refunds, and offers more redemptions; offers begin with a day, visits at any time.
+        return begins and referring > one.data.rows and _are_days(one, event)
+    return bool(referring) or begins or bool(re.search(r"(creat|sign|regist|join|found|hire)", snake_case(event)))
+
+
+def _are_days(one: InferredTable, name: str) -> bool:
+    """Whether all times are at midnight."""
+    import pyarrow.compute as pc
+
+    instants = _instants(one, name)
+    return bool(pc.all(pc.equal(pc.floor_temporal(instants, unit="day"), instants)).as_py())
 
 
 def _available_time(one: InferredTable, event: str, times: Sequence[str]) -> str | None:
-    """The time from which rows were available: by name, and not before the event in 99.9 % of rows."""
+    """The time from which rows were available: by name, in all rows, and not before the event in 99.9 %."""
     import pyarrow.compute as pc
 
     happened = _instants(one, event)
     for name in times:
-        if name == event or not re.search(_LATER_NAMES, name.lower()):
+        if name == event or one.data.column(name).nulls or not re.search(_LATER_NAMES, snake_case(name)):
             continue
         share = pc.mean(pc.cast(pc.greater_equal(_instants(one, name), happened), "int8")).as_py()
         if share is not None and share >= 0.999:
@@ -320,7 +340,7 @@ def _closed_values(column: TableColumn) -> tuple[str, ...]:
     if len(column.values) - column.nulls < 20 * column.distinct:
         return ()
     values = sorted(value for value in column.values.unique().to_pylist() if value is not None)
-    is_personal = re.search(_PERSONAL_NAMES, column.name.lower())
+    is_personal = re.search(_PERSONAL_NAMES, snake_case(column.name))
     return tuple(values) if not is_personal and all(re.fullmatch(r"[\w .+-]+", one) for one in values) else ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,7 @@ FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "jso
 MOST_ROWS = 1_000_000
 """Maximum number of rows to read; of longer tables, only the first rows are read."""
 _LEADING_ZERO = re.compile(r"0\d+")
+_NO_KEY = re.compile(r"(paid|valid|liquid|hybrid|android)$")
 
 
 class TableFiles(NamedTuple):
@@ -67,6 +69,15 @@ def _tables(path: Path) -> list[TableFiles]:
     return [table for one in entries for table in _tables(one)]
 
 
+def snake_case(name: str) -> str:
+    """A name in lower case, with underscores between its words.
+
+    >>> snake_case("playedAt"), snake_case("userID")
+    ('played_at', 'user_id')
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
 def _name(text: str) -> str:
     name = re.sub(r"\W+", "_", text).strip("_").lower() or "table"
     return f"t_{name}" if name[0].isdigit() else name
@@ -106,8 +117,10 @@ class TableColumn:
     @property
     def is_key_like(self) -> bool:
         """Whether the column's type and name are those of a key."""
-        named = re.search(r"(^|_)(id|key|code|uuid|guid|no|nr|number|sk|ref)$", self.name.lower())
-        return bool(named) and (self.type.is_integer or self.type.name in ("string", "decimal"))
+        name = snake_case(self.name)
+        named = re.search(r"(^|_)(id|key|code|uuid|guid|no|nr|number|sk|ref)$|[a-z]{4}id$", name)
+        is_key = named is not None and _NO_KEY.search(name) is None
+        return is_key and (self.type.is_integer or self.type.name in ("string", "decimal"))
 
 
 @dataclass(frozen=True)
@@ -141,10 +154,14 @@ def read_table(files: TableFiles) -> TableData:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    partitioning = ds.partitioning(flavor="hive") if files.path.is_dir() else None
-    form: Any = _csv_format(files.path) if files.format == "csv" else files.format
+    options: dict[str, Any] = {"format": _csv_format(files.path) if files.format == "csv" else files.format}
+    options["partitioning"] = ds.partitioning(flavor="hive") if files.path.is_dir() else None
     try:
-        rows = ds.dataset(files.path, format=form, partitioning=partitioning).head(MOST_ROWS + 1)
+        data = ds.dataset(files.path, **options)
+        if files.format == "json":  # Arrow drops the zones of times.
+            texts = [one.with_type(pa.string()) if pa.types.is_timestamp(one.type) else one for one in data.schema]
+            data = ds.dataset(files.path, **options, schema=pa.schema(texts))
+        rows = data.head(MOST_ROWS + 1)
     except (OSError, ValueError, pa.ArrowException) as error:
         message = f"{str(files.path)!r} cannot be read as {files.format}: {str(error).splitlines()[0]}"
         raise MachineError(message, "Correct the file, or name others.", code="unreadable-table") from error
@@ -153,9 +170,9 @@ def read_table(files: TableFiles) -> TableData:
     folders = tuple(dict.fromkeys(part.split("=")[0] for part in levels))
     columns, left_out = list[TableColumn](), list[str]()
     for name in rows.column_names:
-        values = _day_values(rows[name]) if name in folders else _plain_values(rows[name])
+        values = _day_values(rows[name]) if name in folders else _plain_values(rows[name], files.format)
         try:
-            columns.append(TableColumn(name, _type(values.type, files.format), values))
+            columns.append(TableColumn(name, _type(values.type), values))
         except ValueError:
             left_out.append(f"{name} ({values.type})")
     kept = pa.table({one.name: one.values for one in columns})
@@ -183,20 +200,26 @@ def _day_values(values: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
     try:
-        return values.cast(pa.date32()) if pa.types.is_string(values.type) else _plain_values(values)
+        return values.cast(pa.date32()) if pa.types.is_string(values.type) else _plain_values(values, "parquet")
     except pa.ArrowInvalid:
         return values
 
 
-def _plain_values(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    return values.cast(values.type.value_type) if hasattr(values.type, "index_type") else values
-
-
-def _type(kind: pa.DataType, file_format: str) -> SparkType:
+def _plain_values(values: pa.ChunkedArray, file_format: str) -> pa.ChunkedArray:
+    """Values without a dictionary; as strings where a text file has no type for them."""
     import pyarrow as pa
 
+    kind = values.type
     if file_format in ("csv", "json") and (pa.types.is_null(kind) or pa.types.is_time(kind)):
-        return SparkType("string")
+        return values.cast(pa.string())
+    is_text = file_format == "json" and pa.types.is_string(kind) and values.null_count < len(values)
+    for time in (pa.timestamp("us", "UTC"), pa.date32(), pa.timestamp("us")) if is_text else ():
+        with contextlib.suppress(pa.ArrowInvalid):
+            return values.cast(time)
+    return values.cast(kind.value_type) if hasattr(kind, "index_type") else values
+
+
+def _type(kind: pa.DataType) -> SparkType:
     found = spark_type(kind)
     if found.name == "null":
         raise ValueError("a column without a value")

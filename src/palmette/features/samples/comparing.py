@@ -10,7 +10,7 @@ from pathlib import Path
 
 from palmette.documents import Located, ProblemCollector
 from palmette.errors import Mistake
-from palmette.features.samples.text_rows import UnreadableError, text_files, text_rows
+from palmette.features.samples.text_rows import UnreadableError, folder_values, text_files, text_rows
 from palmette.features.spec import RegisteredColumn, Registry, SparkType, Table
 from palmette.problems import fault
 
@@ -82,14 +82,16 @@ def _schema(table: Table, path: Path) -> dict[str, SparkType | None] | None:
         case "parquet" | "orc":
             return _arrow_schema(path, table.format)
         case "csv":
-            with _first_file(path).open(encoding="utf-8-sig", newline="") as lines:
-                header = dict.fromkeys(next(csv.reader(lines), []))
+            first = _first_file(path)
+            with first.open(encoding="utf-8-sig", newline="") as lines:
+                header = dict.fromkeys([*next(csv.reader(lines), []), *folder_values(table, first)])
             if all(column.name in header for column in table.columns):
                 _try_rows(table, path)
             return header
         case "json":
             _try_rows(table, path)
-            return dict.fromkeys(_keys(_first_file(path)))
+            first = _first_file(path)
+            return dict.fromkeys([*_keys(first), *folder_values(table, first)])
     return None
 
 

@@ -7,14 +7,16 @@ their order differs). Reading such a file raises an error with the location and 
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TextIO
+from urllib.parse import unquote
 
 from palmette.features.frame_json import decode
-from palmette.features.spec import SparkType, Table
+from palmette.features.spec import RegisteredColumn, SparkType, Table
 
+Columns = tuple[RegisteredColumn, ...]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _SHORT = {"Inf": "Infinity", "-Inf": "-Infinity"}  # alternative spellings in CSV
 
@@ -35,6 +37,13 @@ def text_files(path: Path) -> list[Path]:
     return sorted(file for file, parts in found.items() if not any(part.startswith(("_", ".")) for part in parts))
 
 
+def folder_values(table: Table, file: Path) -> dict[str, str]:
+    """The texts of partition columns that are in the names of the file's folders (`day=2025-01-01`)."""
+    texts = dict(part.split("=", 1) for part in file.parent.parts if "=" in part)
+    texts = {each.column: unquote(texts[each.column]) for each in table.partitions if each.column in texts}
+    return {name: "" if text == "__HIVE_DEFAULT_PARTITION__" else text for name, text in texts.items()}
+
+
 def text_rows(table: Table, file: Path) -> Iterator[dict[str, Any]]:
     """The rows of a CSV or JSON file with the registered columns, as values of `palmette.features.frame`.
 
@@ -43,17 +52,22 @@ def text_rows(table: Table, file: Path) -> Iterator[dict[str, Any]]:
         OSError: the file does not exist.
     """
     read = _csv_rows if table.format == "csv" else _json_rows
+    of_folders = folder_values(table, file)
+    columns, folders = (
+        tuple(one for one in table.columns if (one.name in of_folders) == is_folder) for is_folder in (False, True)
+    )
     with file.open(encoding="utf-8-sig", newline="") as lines:
         try:
-            yield from read(table, lines)
+            fixed = _row(folders, "in its folder", of_folders, _of_text)
+            yield from (row | fixed for row in read(columns, lines))
         except UnreadableError as error:
             raise UnreadableError(f"{file.name}, {error}", error.remedy) from None
         except UnicodeDecodeError as error:
             raise UnreadableError(f"{file.name} is not UTF-8 ({error.reason})", "Write the file as UTF-8.") from None
 
 
-def _csv_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
-    reader, names = csv.reader(lines, strict=True), [column.name for column in table.columns]
+def _csv_rows(columns: Columns, lines: TextIO) -> Iterator[dict[str, Any]]:
+    reader, names = csv.reader(lines, strict=True), [column.name for column in columns]
     end = 0
     try:
         for fields in reader:
@@ -74,13 +88,13 @@ def _csv_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
                 )
             if len(fields) != len(names):
                 raise UnreadableError(f"line {line} has {len(fields)} values instead of {len(names)}", "Correct it.")
-            yield _row(table, line, dict(zip(names, fields, strict=True)), _of_text)
+            yield _row(columns, f"line {line}", dict(zip(names, fields, strict=True)), _of_text)
     except csv.Error as error:
         remedy = "Double the quotes inside quotes, and close those that open."
         raise UnreadableError(f"line {end + 1}: {error}", remedy) from None
 
 
-def _json_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
+def _json_rows(columns: Columns, lines: TextIO) -> Iterator[dict[str, Any]]:
     for line, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -90,17 +104,19 @@ def _json_rows(table: Table, lines: TextIO) -> Iterator[dict[str, Any]]:
             raise UnreadableError(f"line {line} is not JSON: {error}", "Write one object a line.") from None
         if not isinstance(found, dict):
             raise UnreadableError(f"line {line} is not an object", "Write one object a line.")
-        yield _row(table, line, found, decode)
+        yield _row(columns, f"line {line}", found, decode)
 
 
-def _row(table: Table, line: int, found: dict[str, Any], read: Callable[[SparkType, Any], Any]) -> dict[str, Any]:
+def _row(
+    columns: Columns, place: str, found: Mapping[str, Any], read: Callable[[SparkType, Any], Any]
+) -> dict[str, Any]:
     values = {}
-    for column in table.columns:
+    for column in columns:
         try:
             values[column.name] = read(column.type.parsed, found.get(column.name))
         except (ValueError, ArithmeticError) as error:
             raise UnreadableError(
-                f"line {line}: {column.name!r} is {column.type}, and {error}",
+                f"{place}: {column.name!r} is {column.type}, and {error}",
                 "Correct the value, or the type in the registry.",
             ) from None
     return values
