@@ -1,5 +1,6 @@
 """What tests share: one sandbox, one warm Spark for the whole session, the harness over both."""
 
+import gc
 import os
 import shutil
 import ssl
@@ -28,6 +29,18 @@ ssl.create_default_context = cache(ssl.create_default_context)
 MEMORY = Path("/dev/shm")
 if MEMORY.is_dir() and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC and shutil.disk_usage(MEMORY).free > 8 * 2**30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))  # thousands of small journals wait for no disk there
+
+
+gc.set_threshold(50_000, 20, 100)
+"""Garbage collections would visit the imported packages again and again: a twelfth of the time of all tests."""
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
