@@ -99,7 +99,8 @@ def test_a_view_of_twelve_features_in_words_takes_at_most_8_calls_and_25_000_tok
 def test_a_model_finds_the_fault_of_another_actor_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recorded tests ask for the very schema of the expected rows, nullability included; the script fails on that,
     and the planner, which saw the failure alone, went back to the test writer."""
-    whole, command = TeamSuiteCheck._run, "python -m pytest -q tests/features/test_user_offer_history.py"
+    command = "python -m pytest -q -p no:hypothesispytest tests/features/test_user_offer_history.py"
+    whole = TeamSuiteCheck._run
     monkeypatch.setattr(TeamSuiteCheck, "_run", lambda self, *given: whole(replace(self, command=command), *given))
     result = replay("user_offer_history", tmp_path)
     assert result.status == "finished", result.reason

@@ -15,6 +15,8 @@ from palmette.sandbox import Sandbox
 
 PASSES = "def test_one(): ...\n"
 FAILS = "def test_two():\n    assert 1 + 1 == 3\n"
+QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""The installed plug-ins would take most of the time of such small suites."""
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def checked(sandbox: Sandbox, tmp_path: Path) -> Callable[..., CheckResult]:
         for name, text in files.items():
             (root / name).write_text(text, encoding="utf-8")
         subject: Any = SimpleNamespace(root=root, tests=root / "test_generated.py")
-        return TeamSuiteCheck(sandbox, lambda root: {}, command, seconds).check(subject)
+        return TeamSuiteCheck(sandbox, lambda root: QUICK, command, seconds).check(subject)
 
     return run
 
@@ -61,7 +63,7 @@ def test_a_test_that_failed_before_is_not_the_scripts(sandbox: Sandbox, tmp_path
         (tmp_path / "before" / name).write_text(text, encoding="utf-8")
     (tmp_path / "checkout" / "new.py").write_text("", encoding="utf-8")
     subject: Any = SimpleNamespace(root=tmp_path / "checkout", tests=tmp_path / "checkout/test_generated.py")
-    check = TeamSuiteCheck(sandbox, lambda root: {"PYTHONPATH": str(root)}, before=lambda: tmp_path / "before")
+    check = TeamSuiteCheck(sandbox, lambda root: {"PYTHONPATH": str(root), **QUICK}, before=lambda: tmp_path / "before")
     verdict = run_checks(subject, [check])
     assert sorted((violation.code, violation.subject) for violation in verdict.violations) == [
         ("failed-before", "test_team.test_two"),
@@ -151,7 +153,7 @@ def suite(sandbox: Sandbox, tmp_path: Path) -> Callable[..., str]:
             root.mkdir(exist_ok=True)
             (root / name).write_text(text, encoding="utf-8")
         subject: Any = SimpleNamespace(root=root, tests=root / "test_new_view.py")
-        check = TeamSuiteCheck(sandbox, lambda root: {"PYTHONPATH": str(root)}, before=lambda: base, kept=kept)
+        check = TeamSuiteCheck(sandbox, lambda root: {"PYTHONPATH": str(root), **QUICK}, before=lambda: base, kept=kept)
         outcome = check.check(subject)
         return outcome.detail or ", ".join(violation.subject for violation in outcome.violations)
 

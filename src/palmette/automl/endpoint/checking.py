@@ -151,7 +151,8 @@ def _ok(reply: HttpReply) -> Any:
 
 def of_tests(sandbox: Sandbox, folder: Path) -> tuple[Measurement, Violation | None]:
     """Runs the package's own tests; its folder stays unchanged."""
-    command = python_command("-m", "pytest", "-q", "--tb=short")
+    # Where it is installed, the plug-in imports all of Hypothesis to end a run.
+    command = python_command("-m", "pytest", "-q", "--tb=short", "-p", "no:hypothesispytest")
     run = run_suite(sandbox, command, cwd=folder, limits=Limits(seconds=TEST_SECONDS), **surroundings(folder))
     done, suite = run.execution, run.suite or Suite()
     wrong = not done.ok or bool(run.doubt) or len(suite.passed) < max(1, suite.count)

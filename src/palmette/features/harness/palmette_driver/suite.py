@@ -99,6 +99,8 @@ def _run(job: dict[str, Any], order: Callable[[str], Any], most: int | None) -> 
         "no:cacheprovider",
         "-p",
         "no:unraisableexception",
+        "-p",
+        "no:hypothesispytest",  # where it is installed, it imports all of Hypothesis to end a run
         # The team's options may require missing plug-ins; warnings come from the warm session, not the script.
         "-o",
         "addopts=",
