@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -269,12 +270,22 @@ class Process:
 
     def _end(self, seconds: float | None) -> None:
         """Waits for the supervisor, and kills it if it takes too long."""
+        is_ending = not self.alive or _reports(self._report, seconds)
         try:
-            self.popen.wait(seconds)
+            self.popen.wait(_GRACE if is_ending else 0)
         except subprocess.TimeoutExpired:
             self.popen.kill()
             self.popen.wait()
         remove(str(self.scratch), seconds=PATIENCE)
+
+
+def _reports(report: IO[bytes], seconds: float | None) -> bool:
+    """Whether a supervisor writes its report, its last act, in time; `Popen.wait` alone looks twenty times a second."""
+    look = select.poll()
+    with suppress(ValueError):  # another thread has closed it at the end
+        look.register(report)
+        return bool(look.poll(None if seconds is None else seconds * 1000))
+    return True
 
 
 class _Kept:
