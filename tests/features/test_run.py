@@ -14,9 +14,11 @@ from palmette.engine import events as e
 from palmette.engine import read_journal, resume_run
 from palmette.errors import MachineError
 from palmette.features.actors.code_generator import actor as code_generator
-from palmette.features.checks import CheckResult, TeamSuiteCheck, registered
+from palmette.features.checks import CheckResult, ScriptUnderTest, TeamSuiteCheck, registered
+from palmette.features.checks.mutation import MutationCheck
+from palmette.features.frames import scenarios
 from palmette.features.sample_run import SampleRun
-from palmette.sandbox import find_java
+from palmette.sandbox import WarmSpark, find_java
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "examples/offers"))
 
@@ -30,12 +32,21 @@ def invoked(folder: Path) -> list[str]:
     return [entry.event.actor for entry in read_journal(folder) if isinstance(entry.event, e.InvocationStarted)]
 
 
+def few_mutants_and_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough to find the fault; how many there are is of no matter here."""
+    (mutation,) = (check for check in registered() if isinstance(check, MutationCheck))
+    monkeypatch.setattr(mutation, "size", 8)
+    some = property(lambda subject: scenarios(subject.view, seed=subject.seed)[:3])
+    monkeypatch.setattr(ScriptUnderTest, "scenarios", some)
+
+
 def only_quick_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The criterion of the script runs nothing from here on."""
+    """The criterion of the script runs nothing from here on, so no server need be ready."""
     quick = [check for check in registered() if check.cost == 0]
     monkeypatch.setattr(code_generator, "_checks", lambda context: quick)
     monkeypatch.setattr(SampleRun, "_not_runnable", lambda self: "left out")
     monkeypatch.setattr(TeamSuiteCheck, "check", lambda self, subject: CheckResult(skipped="left out"))
+    monkeypatch.setattr(WarmSpark, "warm_up", lambda self: None)
 
 
 SPEC = {
@@ -98,6 +109,7 @@ def test_a_latent_fault_upstream_is_mended_where_it_is(
     plant(monkeypatch, tmp_path / "home")
     original, skipped = TeamSuiteCheck.check, iter([CheckResult(skipped="left out")])
     monkeypatch.setattr(TeamSuiteCheck, "check", lambda self, subject: next(skipped, None) or original(self, subject))
+    few_mutants_and_scenarios(monkeypatch)
     before = git(example / "repository", "status", "--porcelain", "--branch")
     result = palmette.build_features(example / "runs/offer_reach.yaml")
     summary = summary_of(result)

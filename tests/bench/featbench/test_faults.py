@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,12 +76,18 @@ def test_most_kinds_have_a_place_in_a_small_view(made: dict[str, Made]) -> None:
 
 
 VIEW, SMALL = (suite.task(name).view for name in ("card_txn", "usr_ofr_rdm_ftrs"))
-SCRIPT = Script(file=TextFile(path="s.py", text=scripts.script_of(VIEW)), entry="build")
+
+
+@cache
+def right_script() -> Script:
+    return Script(file=TextFile(path="s.py", text=scripts.script_of(VIEW)), entry="build")
+
+
 FIELDS = ("need", "name", "module", "call")
 USED = ("read_table", "read", "team.io", "read({spark}, {path})"), ("divide", "ratio", "team.math", "ratio({a}, {b})")
 UTILITIES = Utilities(chosen=tuple(Utility.model_validate(dict(zip(FIELDS, one, strict=True))) for one in USED))
 OTHERS: dict[str, Callable[[], Any]] = {
-    "code_generator": lambda: SCRIPT,
+    "code_generator": right_script,
     "testcase_coder": lambda: Tests(file=TextFile(path="t.py", text=scripts.tests_of(SMALL))),
     "utils_retriever": lambda: UTILITIES,
 }
@@ -109,7 +116,7 @@ class Plain(BaseActor):
 
     def run(self, input: Any, context: Context) -> Attempt[Script]:
         self.told.append(context)
-        return Attempt(SCRIPT)
+        return Attempt(right_script())
 
 
 def own(kind: str = "differential") -> Violation:
@@ -123,12 +130,12 @@ def faulty(rate: float = 0.94) -> tuple[Faulty, Plain]:
 
 def test_a_fault_stays_until_the_right_thing_is_said() -> None:
     actor, real = faulty()
-    first = actor.run(SCRIPT, Context("code_generator", Path())).output
-    assert first != SCRIPT
-    again = actor.run(SCRIPT, Context("code_generator", Path())).output
-    elsewhere = actor.run(SCRIPT, Context("code_generator", Path(), evidence=(own("mutation"),))).output
+    first = actor.run(right_script(), Context("code_generator", Path())).output
+    assert first != right_script()
+    again = actor.run(right_script(), Context("code_generator", Path())).output
+    elsewhere = actor.run(right_script(), Context("code_generator", Path(), evidence=(own("mutation"),))).output
     assert first == again == elsewhere, "nobody said what is wrong with it"
-    told = actor.run(SCRIPT, Context("code_generator", Path(), evidence=(own(),))).output
+    told = actor.run(right_script(), Context("code_generator", Path(), evidence=(own(),))).output
     assert told != first
     assert not real.told[-1].evidence and real.told[2].evidence, "the real actor hears of what is not its fault's"
     kinds = [draw.kind for draw in actor.drawn]
@@ -142,16 +149,18 @@ def test_no_mistake_is_made_twice_and_the_last_attempt_may_be_told() -> None:
     past: tuple[PastAttempt, ...] = ()
     outputs = []
     for attempt in range(1, 9):
-        outputs.append(actor.run(SCRIPT, Context("code_generator", Path(), attempt=attempt, attempts=past)).output)
+        outputs.append(
+            actor.run(right_script(), Context("code_generator", Path(), attempt=attempt, attempts=past)).output
+        )
         past = (*past, PastAttempt(number=attempt, reason="", fix="", violations=(own(str(attempt)), own())))
     kinds = [draw.kind for draw in actor.drawn if draw.kind]
-    assert len(kinds) == len(set(kinds)) <= 4 and outputs[-1] == SCRIPT
+    assert len(kinds) == len(set(kinds)) <= 4 and outputs[-1] == right_script()
     assert all(context.attempt == 1 and not context.attempts for context in real.told)
 
 
 def test_without_a_rate_nothing_is_changed() -> None:
     actor, _ = faulty(rate=0.0)
-    assert actor.run(SCRIPT, Context("code_generator", Path())).output == SCRIPT
+    assert actor.run(right_script(), Context("code_generator", Path())).output == right_script()
 
 
 def test_published_rates_are_those_of_the_paper() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,11 @@ REGISTRY = yaml.safe_load((OFFERS / "registry.yaml").read_text(encoding="utf-8")
 PAIR = ("user_id", "offer_id")
 VIEW = load_view(OFFERS / "specs" / "offer_daily.yaml", OFFERS / "registry.yaml")
 ACTOR = TestcaseGenerator(VIEW)
-CASES = ACTOR.run(INPUT, CONTEXT).output or TestCases(cases=())
+
+
+@cache
+def right_cases() -> TestCases:
+    return ACTOR.run(INPUT, CONTEXT).output or TestCases(cases=())
 
 
 def test_another_column_has_the_type_that_the_right_one_has_after_the_steps() -> None:
@@ -64,14 +69,14 @@ def suite_with(
 
 
 def test_the_cases_meet_the_criterion() -> None:
-    verdict = ACTOR.check(INPUT, CASES, CONTEXT)
+    verdict = ACTOR.check(INPUT, right_cases(), CONTEXT)
     assert verdict.violations == ()
-    assert 1 <= len(CASES.cases) <= 10
+    assert 1 <= len(right_cases().cases) <= 10
 
 
 def test_a_case_states_only_the_features_that_it_is_about() -> None:
     features = {feature.name for feature in VIEW.features}
-    stated = [features & row.keys() for case in CASES.cases for row in case.expect]
+    stated = [features & row.keys() for case in right_cases().cases for row in case.expect]
     assert set().union(*stated) == features
     assert sum(map(len, stated)) < len(features) * len(stated) / 2
 
@@ -90,7 +95,7 @@ def without_features(cases: Sequence[TestCase]) -> tuple[TestCase, ...]:
     (lambda cases: (cases[0].model_copy(update={"expect": ()}), *cases[1:]), "wrong-expectation"),
 ])  # fmt: skip
 def test_worse_cases_do_not(change, code: str) -> None:
-    worse = TestCases(cases=change(CASES.cases))
+    worse = TestCases(cases=change(right_cases().cases))
     found = ACTOR.check(INPUT, worse, CONTEXT).violations
     assert code in {violation.code for violation in found} and all(ACTOR.implicated(one, worse) for one in found)
 
@@ -102,14 +107,14 @@ def test_rows_in_which_surviving_mutants_differ_become_cases() -> None:
     where = ", ".join(f"{name}={row[name]!r}" for name in VIEW.identity)
     change = f"in scenario {unseen.scenario!r}:\n{where} · viewers_7d: expected 1, got 2"
     survivor = Violation(code="mutant-survived", subject="build", message="count became sum", evidence=change)
-    assert ACTOR.implicated(survivor, CASES)
+    assert ACTOR.implicated(survivor, right_cases())
     again = ACTOR.run(INPUT, Context("testcase_generator", Path(), evidence=(survivor,))).output
     assert again is not None and ACTOR.check(INPUT, again, CONTEXT).ok
     whole = [case for case in again.cases if all(features <= row.keys() for row in case.expect)]
     assert [row[name] for case in whole for row in case.expect for name in VIEW.grain] == [
         row[name] for name in VIEW.grain
     ]
-    assert not [case for case in CASES.cases if all(features <= row.keys() for row in case.expect)]
+    assert not [case for case in right_cases().cases if all(features <= row.keys() for row in case.expect)]
 
 
 def test_changes_of_an_expression() -> None:
@@ -125,7 +130,7 @@ def test_the_stand_in_is_a_module_with_the_teams_functions() -> None:
             Parameter(name="as_of", annotation="datetime"))),
                    FunctionShape(name="main", role="main")))  # fmt: skip
     module: dict[str, object] = {}
-    exec(compile(stand_in(VIEW, CASES, conventions), "stand_in", "exec"), module)
+    exec(compile(stand_in(VIEW, right_cases(), conventions), "stand_in", "exec"), module)
     assert callable(module["build"])
     assert callable(module["main"])
 
@@ -247,7 +252,7 @@ def test_other_rows_than_the_right_ones_are_told_apart() -> None:
     rows = [other for other in ACTOR.suite().deviants if other.what.startswith("the rows")]
     assert {"the rows: rows exactly at the cut-off count"} <= {other.what for other in rows}
     possible = frozenset[str]().union(*(candidate.detects for candidate in ACTOR.suite().candidates))
-    detected = ACTOR.suite().detected(CASES.cases)
+    detected = ACTOR.suite().detected(right_cases().cases)
     assert {other.what for other in rows} & possible <= detected
 
 
