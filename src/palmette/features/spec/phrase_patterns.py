@@ -118,6 +118,9 @@ def _count(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
         raise (error if error.candidates else ask) from None
     if not is_key(column.name):
         name, of = column.name, column.source.view.name
+        if column.type.is_numeric:
+            advice = f"Ask for 'total {name} of {of}' or for 'number of distinct {name} of {of}'"
+            raise AskError(found["rows"], "rows", advice=advice)
         flag = column.type.name == "boolean"
         raise AskError(found["rows"], "rows", [f"{of} where {name} is true" if flag else f"distinct {name} of {of}"])
     return rest.aggregate("count_distinct", column.source, where, of=quoted(column.name))

@@ -118,7 +118,7 @@ class ColumnOf:
 
 def column_of(phrase: str, source: ResolvedSource) -> ColumnOf:
     """The column of a source that a phrase names."""
-    found = matches(phrase, source.columns.types)
+    found = matches(phrase, source.columns.types) or flags_of(phrase, source)
     if len(found) != 1:
         raise AskError(phrase, f"column of {source.view.name}", found, list(source.columns.types))
     return ColumnOf(source, found[0])

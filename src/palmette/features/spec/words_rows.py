@@ -51,11 +51,8 @@ _MISSING = re.compile(
 )
 _RANGE = r"(?:is |are |lies )?(?P<no>not (?=between)|(?=outside))?(?:between|outside(?: of)?)"
 _BETWEEN = re.compile(rf"^(?P<column>.+?) {_RANGE} (?P<low>\S+) (?:and|to) (?P<high>\S+)$", re.I)
-_PART = re.compile(
-    r"^(?P<column>.+?) (?P<no>(?:do|does) not )?(?P<part>(?:contain|include)s?|(?:start|begin)s? with|ends? with) "
-    r"(?P<value>.+)$",
-    re.I,
-)
+_PART_VERB = r"(?P<no>(?:do|does) not )?(?P<part>(?:contain|include)s?|(?:start|begin|end)s? with)"
+_PART = re.compile(rf"^(?P<column>.+?) {_PART_VERB} (?P<value>.+)$", re.I)
 _PART_FUNCTIONS = {"c": "contains", "i": "contains", "s": "startswith", "b": "startswith", "e": "endswith"}
 _ONE_OF = re.compile(
     r"^(?P<column>.+?) (?:is|are|was|were) (?P<no>not )?(?:(?P<named>one of|among|in|any of|either) )?"
@@ -93,7 +90,7 @@ def condition(phrase: str, source: ResolvedSource) -> str:
 
 def _complete(before: str, joiner: str, piece: str) -> str:
     """Adds the column that a comparison shares with the one before it; asks how far a `not` before it reaches."""
-    ordered, patterns = ([_RANGE, *(pattern for pattern, _ in each)] for each in (_ORDERED, _COMPARISONS))
+    ordered, patterns = ([_RANGE, _PART_VERB, *(pattern for pattern, _ in each)] for each in (_ORDERED, _COMPARISONS))
     if any(re.match(rf"{pattern}\s", piece, re.I) for pattern in ordered):
         shared = (re.match(rf"(.+?)\s+{pattern}\s", before, re.I) for pattern in patterns)
         return next((f"{found[1]} {piece}" for found in shared if found), piece)
