@@ -21,6 +21,8 @@ from palmette.automl.learners.forecasting.series import (
 HELD = 0.25  # share of a series, at its end, whose errors give the intervals
 CONTEXTS = 600  # most forecasts whose errors are measured
 ENOUGH = 50  # errors per interval; with fewer, those of neighbouring steps are added
+MIRRORED = 8.0  # independent errors that count as much as mirrored ones
+UNRELATED = 0.05  # correlation below which later errors are independent of earlier ones
 
 
 @dataclass(eq=False, repr=False)
@@ -142,8 +144,29 @@ class Forecaster(BaseEstimator):
         return {one.key: own.get(one.key, whole * scales[one.key]) for one in series} | {"": whole}
 
     def _quantiles_of(self, errors: np.ndarray) -> np.ndarray:
-        """Returns quantiles (quantiles, horizon) of errors (n, horizon), with neighbouring steps if they are few."""
+        """Returns quantiles (quantiles, horizon) of errors (n, horizon), with neighbouring steps if they are few.
+
+        Overlapping forecasts err alike, so a drift may look like a bias: the fewer errors are independent, the more
+        count their mirror images, and the wider is the interval.
+        """
         width = min(self.horizon, -(-ENOUGH // len(errors)) // 2)
-        near = (errors[:, max(0, step - width) : step + width + 1] for step in range(self.horizon))
-        # By Weibull's rule, a new error lies below a quantile as often as its name says, also with few errors.
-        return np.column_stack([np.quantile(one, self.quantiles, method="weibull") for one in near])
+        found = np.empty((len(self.quantiles), self.horizon))
+        for step in range(self.horizon):
+            near, count = errors[:, max(0, step - width) : step + width + 1], independent(errors[:, step])
+            # By Weibull's rule, a new error lies below a quantile as often as its name says, also with few errors.
+            own, mirrored = (np.quantile(one, self.quantiles, method="weibull") for one in (near, [near, -near]))
+            share = MIRRORED / (MIRRORED + count)
+            found[:, step] = (share * mirrored + (1 - share) * own) * np.sqrt(1 + 1 / count)
+        return found
+
+
+def independent(errors: np.ndarray) -> float:
+    """Returns how many independent errors are worth as much as these (n,), which follow one another.
+
+    >>> round(independent(np.array([1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0])), 1)
+    2.9
+    """
+    products = np.correlate(errors, errors, "full")[len(errors) - 1 :]
+    related = products / (products[0] or 1.0)
+    ends = np.flatnonzero(related < UNRELATED)
+    return len(errors) / (1 + 2 * float(related[1 : ends[0] if len(ends) else None].sum()))
