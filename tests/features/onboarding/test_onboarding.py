@@ -115,6 +115,23 @@ def test_columns_without_a_type_in_the_registry_are_named(tmp_path: Path) -> Non
     assert found.data.left_out == ("nested (struct<a: int64>)",) and len(found.data.columns) == 1
 
 
+def test_columns_without_a_plain_name_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.parquet", {"t_id": [1, 2], "Unit Price": [1.5, 2.5]})
+    (found,) = inferred(path).values()
+    assert found.data.left_out == ("'Unit Price' (not a name)",)
+    (tmp_path / "u.csv").write_text("u_id\tprice\n1\t2\n", encoding="utf-8")
+    with pytest.raises(MachineError, match="separate columns by commas"):
+        inferred(tmp_path / "u.csv")
+
+
+def test_days_in_folders_may_be_numbers(tmp_path: Path) -> None:
+    for day in range(1, 4):
+        at = [int(datetime(2025, 1, day, hour, tzinfo=UTC).timestamp()) for hour in range(8)]
+        folder = tmp_path / "pings" / f"dt=2025010{day}"
+        write(folder / "part-0.parquet", {"ping_id": range(day * 8, day * 8 + 8), "sent_ts": at})
+    assert [(one.column, one.of) for one in one_table(tmp_path / "pings").partitions] == [("dt", "event_time")]
+
+
 def test_dates_of_birth_are_personal_and_no_event(tmp_path: Path) -> None:
     born = [date(1980, 1, 1) + timedelta(days=n) for n in range(30)]
     table = one_table(write(tmp_path / "people.parquet", {"person_id": range(30), "birth_date": born}))

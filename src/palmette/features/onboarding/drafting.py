@@ -108,7 +108,7 @@ def _registry(tables: Sequence[InferredTable], folder: Path) -> Iterator[str]:
             fields = column.model_dump(mode="json", include=further, exclude_defaults=True)
             fields = {"name": column.name, "type": str(column.type), **fields}
             yield f"      - {flow(fields)}{notes.get(f'columns.{column.name}', '')}"
-        yield from (f"    # left out, because the registry has no such type: {text}" for text in one.data.left_out)
+        yield from (f"    # left out, because the registry cannot hold it: {text}" for text in one.data.left_out)
         yield ""
 
 

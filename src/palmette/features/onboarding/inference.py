@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from itertools import combinations
 from typing import Any, Literal
 
+from palmette.features.frames.calendar import partition_value
 from palmette.features.onboarding.tables import TableColumn, TableData, snake_case
 from palmette.features.spec.dfr import Partition, RegisteredColumn, Table, TableKind
 
@@ -108,12 +109,13 @@ class InferredTable:
             yield Partition(column=name, of=of)
 
     def _is_day_of(self, name: str, part: str) -> bool:
-        days = self.data.column(name)
-        if part not in self.times or days.type.name != "date":
+        if part not in self.times:
             return False
-        times = self.data.column(self.times[part]).values.to_pylist()
-        pairs = zip(days.values.to_pylist(), times, strict=True)
-        return all(day == (at.date() if isinstance(at, datetime) else at) for day, at in pairs if at is not None)
+        column = self._column(self.data.column(name), set())
+        times = _instants(self, self.times[part]).to_pylist()
+        days = self.data.column(name).values.to_pylist()
+        pairs = zip(days, times, strict=True)
+        return all(day == partition_value(at.replace(tzinfo=UTC), column) for day, at in pairs if at is not None)
 
 
 def infer(tables: Sequence[TableData]) -> list[InferredTable]:

@@ -25,6 +25,7 @@ FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "jso
 MOST_ROWS = 1_000_000
 """Maximum number of rows to read; of longer tables, only the first rows are read."""
 _LEADING_ZERO = re.compile(r"0\d+")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NO_KEY = re.compile(r"(paid|valid|liquid|hybrid|android)$")
 
 
@@ -134,7 +135,7 @@ class TableData:
     folders: tuple[str, ...]
     """Partition columns of the folder layout."""
     left_out: tuple[str, ...]
-    """Columns with types that the registry does not support, with the type."""
+    """Columns with names or types that the registry does not support, with the reason."""
     table: pa.Table = field(repr=False)
 
     @property
@@ -168,8 +169,12 @@ def read_table(files: TableFiles) -> TableData:
     rows, is_whole = rows.slice(0, MOST_ROWS), rows.num_rows <= MOST_ROWS
     levels = [part for one in text_files(files.path) for part in one.relative_to(files.path).parts[:-1] if "=" in part]
     folders = tuple(dict.fromkeys(part.split("=")[0] for part in levels))
-    columns, left_out = list[TableColumn](), list[str]()
-    for name in rows.column_names:
+    unnamed = [name for name in rows.column_names if not _NAME.fullmatch(name)]
+    if unnamed and files.format == "csv":  # Spark takes the columns of CSV by their places, so none can be left out.
+        message = f"{str(files.path)!r} has a column {unnamed[0]!r}: names are letters, digits and underscores."
+        raise MachineError(message, "Rename it, and separate columns by commas.", code="unreadable-table")
+    columns, left_out = list[TableColumn](), [f"{name!r} (not a name)" for name in unnamed]
+    for name in (name for name in rows.column_names if name not in unnamed):
         values = _day_values(rows[name]) if name in folders else _plain_values(rows[name], files.format)
         try:
             columns.append(TableColumn(name, _type(values.type), values))

@@ -51,9 +51,9 @@ _MISSING = re.compile(
 )
 _RANGE = r"(?:is |are |lies )?(?P<no>not (?=between)|(?=outside))?(?:between|outside(?: of)?)"
 _BETWEEN = re.compile(rf"^(?P<column>.+?) {_RANGE} (?P<low>\S+) (?:and|to) (?P<high>\S+)$", re.I)
-_PART_VERB = r"(?P<no>(?:do|does) not )?(?P<part>(?:contain|include)s?|(?:start|begin|end)s? with)"
+_PART_VERB = r"(?P<no>(?:do|does) not )?(?P<part>contain|include|(?:start|begin|end)(?=s? with))s?(?: with)?"
 _PART = re.compile(rf"^(?P<column>.+?) {_PART_VERB} (?P<value>.+)$", re.I)
-_PART_FUNCTIONS = {"c": "contains", "i": "contains", "s": "startswith", "b": "startswith", "e": "endswith"}
+_PART_FUNCTIONS = {"contain": "contains", "include": "contains", "start": "startswith", "begin": "startswith"}
 _ONE_OF = re.compile(
     r"^(?P<column>.+?) (?:is|are|was|were) (?P<no>not )?(?:(?P<named>one of|among|in|any of|either) )?"
     r"(?P<values>(?!(?:missing|null|absent|present|known|between|outside|true|false)\b).+)$",
@@ -138,7 +138,7 @@ def _simple(phrase: str, source: ResolvedSource) -> str:
         of = column_of(_noun(found["column"]), source)
         if of.type.name != "string":
             raise AskError(_noun(found["column"]), f"text of {source.view.name} ({of.name} is {of.type})")
-        function = _PART_FUNCTIONS[found["part"][0].lower()]
+        function = _PART_FUNCTIONS.get(found["part"].lower(), "endswith")
         return f"{'NOT ' if found['no'] else ''}{function}({quoted(of.name)}, {_text(found['value'], of.name, source)})"
     if found := _list_of(phrase):
         column = column_of(_noun(found["column"]), source).name
