@@ -1,7 +1,5 @@
 """Commands for knowledge from outside a run: `search`, `checkpoints`, `memory` and `tune`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args

@@ -3,13 +3,11 @@
 The user's checkout, index, stash and worktrees are never touched.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from palmette.delivery.git import Git, RepositoryLocation, borrow, check_out, located, problem
 from palmette.delivery.paths import check_paths
@@ -45,7 +43,7 @@ class Worktree:
     branch: Branch
 
     @classmethod
-    def open(cls, repository: Path, folder: Path, *, branch: str, base: str | None = None) -> Worktree:
+    def open(cls, repository: Path, folder: Path, *, branch: str, base: str | None = None) -> Self:
         """Checks out `base` of `repository` (the current branch if None) to the new `folder`.
 
         If `branch` exists and contains only commits of earlier runs, it gets another commit. If it contains other

@@ -5,12 +5,10 @@ defaults that most actors want. The engine fills `Input` by field name from the 
 and from the fixed parameters of the topology, and stores `Output` as the artefact `produces`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from pydantic import BaseModel, JsonValue
 
@@ -34,8 +32,8 @@ class Spend(Model):
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
-    def plus(self, other: Spend) -> Spend:
-        return Spend.model_validate({name: value + getattr(other, name) for name, value in self})
+    def plus(self, other: Self) -> Self:
+        return self.model_validate({name: value + getattr(other, name) for name, value in self})
 
 
 class Paid(NamedTuple):
@@ -113,7 +111,7 @@ class Verdict(Model):
     measurements: tuple[Measurement, ...] = ()
 
     @classmethod
-    def of(cls, violations: Sequence[Violation], measurements: Sequence[Measurement] = ()) -> Verdict:
+    def of(cls, violations: Sequence[Violation], measurements: Sequence[Measurement] = ()) -> Self:
         """A verdict that is ok if there is no violation."""
         return cls(ok=not violations, violations=tuple(violations), measurements=tuple(measurements))
 

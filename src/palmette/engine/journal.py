@@ -5,8 +5,6 @@ also synced to disk at once, together with everything before them. A power failu
 record how to proceed; a resume makes them again.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading

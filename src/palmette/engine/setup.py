@@ -1,12 +1,10 @@
 """The parts of a run, and its result."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, JsonValue
 
@@ -131,7 +129,7 @@ class RunResult:
         """The folder with the working copy of an artefact."""
         return self.folder / "artefacts" / name
 
-    def raise_if_stopped(self) -> RunResult:
+    def raise_if_stopped(self) -> Self:
         """This result; `RunStopped` if the run stopped short of its goal."""
         if self.status == "stopped":
             message = f"The run stopped: {self.reason}"

@@ -1,10 +1,8 @@
 """Artefacts of a feature run, which its actors exchange."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -240,7 +238,7 @@ class TestCase(Model):
     partial: bool = False
     """Whether the output may have more rows than expected."""
 
-    def of_columns(self, columns: Mapping[str, Collection[str]]) -> TestCase:
+    def of_columns(self, columns: Mapping[str, Collection[str]]) -> Self:
         """The case with only these columns of each table."""
         given = {
             table: tuple({name: value for name, value in row.items() if name in columns[table]} for row in rows)

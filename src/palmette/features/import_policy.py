@@ -4,15 +4,13 @@
 not inspected.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from palmette.delivery.paths import is_obeyed, matches
 from palmette.documents import parse_document, read_text
@@ -94,7 +92,7 @@ class FeatureImportPolicy(import_policy.CodePolicy):
     """The run file's globs of allowed paths."""
 
     @classmethod
-    def of(cls, view: View, run: Run, checkout: Checkout, script: str) -> FeatureImportPolicy:
+    def of(cls, view: View, run: Run, checkout: Checkout, script: str) -> Self:
         """The policy of a view; `script` is the path of its script, which its tests import."""
         used = {name.split(".")[0] for module in checkout.modules for name in module.imports.values()}
         has = {*checkout.packages, checkout.import_name(script).split(".")[0]}

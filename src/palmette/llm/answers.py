@@ -7,13 +7,11 @@ Accepted: prose around the object and the blocks, byte order marks, typographic 
 Rejected: anything truncated, anything ambiguous, code that does not parse. No answer is used in part.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError
@@ -50,13 +48,13 @@ class Answer(Model):
         return self.fix.strip() == TERMINATE
 
     @classmethod
-    def handing_over(cls, data: dict[str, Any]) -> Answer | None:
+    def handing_over(cls, data: dict[str, Any]) -> Self | None:
         """The bare answer that hands the task over, if `data` has `terminate` or a fix of TERMINATE."""
         why = data.get("terminate")
         if isinstance(why, str) and why.strip():
-            return Answer(reason=why.strip(), fix=TERMINATE)
+            return cls(reason=why.strip(), fix=TERMINATE)
         if str(data.get("fix", "")).strip() == TERMINATE:
-            return Answer(reason=str(data.get("reason", "")), fix=TERMINATE)
+            return cls(reason=str(data.get("reason", "")), fix=TERMINATE)
         return None
 
 

@@ -1,8 +1,6 @@
 """Prompts and replies as plain data, the same for every provider."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, Self
 
 from pydantic import AfterValidator, Field
 
@@ -25,9 +23,9 @@ class Prompt(Model):
     """The role in which the model answers, e.g. `code_generator` or `planner`."""
     messages: tuple[Message, ...]
 
-    def then(self, *messages: Message) -> Prompt:
+    def then(self, *messages: Message) -> Self:
         """The conversation with more messages."""
-        return Prompt(role=self.role, messages=(*self.messages, *messages))
+        return self.model_copy(update={"messages": (*self.messages, *messages)})
 
 
 class Settings(Model):
@@ -60,7 +58,7 @@ class Reply(Model):
     """Whether a person supplied it."""
 
     @classmethod
-    def estimated(cls, model: str, prompt: str, answer: str, *, by_person: bool = False) -> Reply:
+    def estimated(cls, model: str, prompt: str, answer: str, *, by_person: bool = False) -> Self:
         """An answer whose tokens nobody counted."""
         asked, answered = estimate_tokens(prompt), estimate_tokens(answer)
         return cls(

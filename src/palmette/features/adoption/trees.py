@@ -1,13 +1,11 @@
 """Columns of a script as Spark SQL trees: building, writing and recognising them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import cast
+from typing import Self, cast
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -59,7 +57,7 @@ class Cutoff:
     before: timedelta = timedelta(0)
 
     @classmethod
-    def parse(cls, text: str) -> Cutoff | None:
+    def parse(cls, text: str) -> Self | None:
         """The time that was formatted as a text of a statement; None for any other text."""
         found = re.fullmatch(r"<as_of - (\d+) s>", text)
         return cls(timedelta(seconds=int(found[1]))) if found else None
@@ -67,11 +65,11 @@ class Cutoff:
     def __format__(self, form: str) -> str:
         return f"<as_of - {int(self.before.total_seconds())} s>"
 
-    def __sub__(self, time: timedelta) -> Cutoff:
-        return Cutoff(self.before + time)
+    def __sub__(self, time: timedelta) -> Self:
+        return type(self)(self.before + time)
 
-    def __add__(self, time: timedelta) -> Cutoff:
-        return Cutoff(self.before - time)
+    def __add__(self, time: timedelta) -> Self:
+        return type(self)(self.before - time)
 
     @property
     def tree(self) -> Tree:

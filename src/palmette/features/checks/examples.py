@@ -1,10 +1,8 @@
 """Shared by checks that run the script: the author's examples as frames, and the comparison of outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from palmette.engine.actor import Violation
 from palmette.errors import UserError, did_you_mean
@@ -29,7 +27,7 @@ class Example(NamedTuple):
     named: tuple[frozenset[str], ...]
     """For each row of `expect`, the columns to compare."""
 
-    def without(self, names: Container[str]) -> Example:
+    def without(self, names: Container[str]) -> Self:
         """The example without expectations for these columns."""
         kept = {name: kind for name, kind in self.expect.schema.items() if name not in names}
         named = tuple(frozenset(name for name in row if name not in names) for row in self.named)

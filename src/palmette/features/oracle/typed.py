@@ -1,13 +1,11 @@
 """Compiled expressions, their types, the order of their values, and the registry of row-wise functions."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
@@ -42,13 +40,13 @@ class PartialSchema(dict[str, SparkType]):
         super().__init__(columns)
         self.unsupported = unsupported or {}
 
-    def with_columns(self, columns: Mapping[str, SparkType]) -> PartialSchema:
+    def with_columns(self, columns: Mapping[str, SparkType]) -> Self:
         unsupported = {name: why for name, why in self.unsupported.items() if name not in columns}
-        return PartialSchema({**self, **columns}, unsupported)
+        return type(self)({**self, **columns}, unsupported)
 
-    def without(self, names: Collection[str], why: str) -> PartialSchema:
+    def without(self, names: Collection[str], why: str) -> Self:
         columns = {name: kind for name, kind in self.items() if name not in names}
-        return PartialSchema(columns, {**self.unsupported, **dict.fromkeys(names, why)})
+        return type(self)(columns, {**self.unsupported, **dict.fromkeys(names, why)})
 
     def require(self, names: Iterable[str]) -> None:
         """Raises NotCovered if one of the columns is unsupported."""

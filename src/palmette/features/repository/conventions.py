@@ -1,7 +1,5 @@
 """Reads the conventions of a team's repository from its README and from the neighbouring feature scripts."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import copy
@@ -9,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from palmette.delivery.paths import is_obeyed
 from palmette.features.artefacts import Conventions, FunctionShape, Role
@@ -281,7 +279,7 @@ class _Paths(NamedTuple):
     config: str = ""
 
     @classmethod
-    def of(cls, checkout: Checkout, neighbours: Sequence[Neighbour]) -> _Paths:
+    def of(cls, checkout: Checkout, neighbours: Sequence[Neighbour]) -> Self:
         if not neighbours:
             return cls()
         tests, configs, others = Counter[str](), Counter[str](), Counter[str]()

@@ -5,15 +5,13 @@ variables, arguments or entries that exist once per table are repeated for each 
 the other neighbours in the same way and compared with them; the neighbour that reproduces most others is used.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from palmette.engine.wiring import closure
 from palmette.features.artefacts import HOLE, FeatureFunctions
@@ -119,7 +117,7 @@ class _Source:
     query: str
 
     @classmethod
-    def of(cls, neighbour: Neighbour, checkout: Checkout) -> _Source | None:
+    def of(cls, neighbour: Neighbour, checkout: Checkout) -> Self | None:
         module, builder = neighbour.module, builder_of(neighbour.module)
         marked = tuple(one.function for one in marked_functions(checkout).get(module.path, ()) if not entry_of(module))
         builder = Builder(marked[0].node) if marked else builder
@@ -178,7 +176,7 @@ class _Source:
             return None
         return respelt(f"{body}\n", self.names.view, new.view)
 
-    def differences(self, other: _Source) -> list[str]:
+    def differences(self, other: Self) -> list[str]:
         """The functions in which the adapted skeleton differs from another neighbour."""
         text = self.filled(other.names)
         if text is None or not is_python(text):

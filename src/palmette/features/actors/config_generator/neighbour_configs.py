@@ -1,11 +1,9 @@
 """Patterns shared by neighbouring configurations: constants, order of keys, spellings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import yaml
 
@@ -29,7 +27,7 @@ class NeighbourConfigs:
     """For each document, the names of its file and folder. A value that repeats one refers to the view itself."""
 
     @classmethod
-    def read(cls, files: Sequence[TextFile]) -> NeighbourConfigs:
+    def read(cls, files: Sequence[TextFile]) -> Self:
         found, names = [], []
         for file in files:
             try:

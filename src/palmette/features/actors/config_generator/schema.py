@@ -1,10 +1,8 @@
 """The team's configuration class as data: JSON Schema by attribute, keys of documents, and locations of values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from palmette.features.actors.config_generator.neighbour_configs import ANY, Pattern
 from palmette.features.pyspark.code import quoted
@@ -128,9 +126,9 @@ class ConfigLocation:
         """Names of the enclosing sections."""
         return tuple(key for key in self.keys[:-1] if isinstance(key, str))
 
-    def field(self, key: str, access: str = "") -> ConfigLocation:
-        return ConfigLocation((*self.keys, key), (*self.pattern, key), access)
+    def field(self, key: str, access: str = "") -> Self:
+        return type(self)((*self.keys, key), (*self.pattern, key), access)
 
-    def item(self, key: str | int) -> ConfigLocation:
+    def item(self, key: str | int) -> Self:
         index = quoted(key) if isinstance(key, str) else str(key)
-        return ConfigLocation((*self.keys, key), (*self.pattern, ANY), f"{self.access}[{index}]")
+        return type(self)((*self.keys, key), (*self.pattern, ANY), f"{self.access}[{index}]")

@@ -1,13 +1,11 @@
 """Frames at one cut-off, and ways to add rows to them that must not matter."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame, Row
@@ -38,7 +36,7 @@ class MetamorphicInput:
         """The cut-off argument of the script; None if the spine contains the cut-off."""
         return None if self.view.cutoff == "spine" else self.cutoff
 
-    def with_rows(self, added: Mapping[str, Sequence[Row]]) -> MetamorphicInput | None:
+    def with_rows(self, added: Mapping[str, Sequence[Row]]) -> Self | None:
         """The input with further rows; None if there are none to add."""
         if not any(added.values()):
             return None

@@ -1,13 +1,11 @@
 """The warm session, which replaces sessions that scripts build."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from .round_trips import keep_rows, save_round_trips
 
@@ -63,7 +61,7 @@ class WarmSession:
         self._release()
         self.spark = self._connected()
 
-    def __enter__(self) -> WarmSession:
+    def __enter__(self) -> Self:
         from pyspark.sql import SparkSession as Classic
         from pyspark.sql.connect.session import SparkSession as Remote
 
