@@ -1,9 +1,8 @@
 """The end-stage actor that delivers. It is the only actor with effects outside the run folder."""
 
-from palmette.delivery import Change, Worktree, deliver
-from palmette.delivery.paths import is_obeyed
+from palmette.delivery import Worktree, deliver
 from palmette.engine.actor import Attempt, BaseActor, Context, TextFile, Verdict, Violation
-from palmette.features.actors.pull_request.offline import PullRequestInput, describe
+from palmette.features.actors.pull_request.offline import PullRequestInput, change_of
 from palmette.features.artefacts import FeatureDelivery
 from palmette.features.spec.view import View
 from palmette.features.workbench import Workbench
@@ -25,21 +24,13 @@ class PullRequestActor(BaseActor):
     def run(self, input: PullRequestInput, context: Context) -> Attempt[FeatureDelivery]:
         settings, name = self.workbench.run.pull_request, self.view.name
         wanted = settings.branch or f"features/{name}"
-        files = {file.path: file.text for file in (input.config.file, *input.script.files, input.tests.file)}
         with temporary_folder() as place:
             worktree = Worktree.open(
                 self.workbench.checkout, place / "worktree", branch=wanted, base=self.workbench.run.repository.base
             )
             verdict = context.verdicts.get("code_generator", Verdict(ok=True))
             beside = wanted if worktree.branch.name != wanted else ""
-            words = describe(self.view, self.workbench.run, input, verdict, self.workbench.repository, beside)
-            change = Change(
-                files=files,
-                allow=(*(path for path in files if not is_obeyed(path)), *self.workbench.run.repository.allow),
-                title=words.title,
-                message=words.message,
-                body=words.body,
-            )
+            change = change_of(self.view, self.workbench.run, input, verdict, self.workbench.repository, beside)
             done = deliver(worktree, change, settings, context.workspace)
             patch = worktree.patch()
         return Attempt(
@@ -48,7 +39,7 @@ class PullRequestActor(BaseActor):
                 branch=done.branch,
                 base=done.base,
                 files=done.paths,
-                body=TextFile(path="pull_request.md", text=words.body),
+                body=TextFile(path="pull_request.md", text=change.body),
                 patch=TextFile(path=f"{name}.patch", text=patch),
                 url=done.opened.url if done.opened else "",
                 pushed_to=done.remote or "",
@@ -67,10 +58,10 @@ class PullRequestActor(BaseActor):
             [
                 Violation(
                     code="branch-differs",
-                    subject=file.path,
-                    message=f"{file.path} on {output.branch} is not the file that was checked.",
+                    subject=path,
+                    message=f"{path} on {output.branch} is not the file that was checked.",
                 )
-                for file in (input.config.file, *input.script.files, input.tests.file)
-                if self.workbench.file_on(output.branch, file.path) != file.text
+                for path, text in input.files.items()
+                if self.workbench.file_on(output.branch, path) != text
             ]
         )

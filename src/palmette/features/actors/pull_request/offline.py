@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
+from palmette.delivery import Change
+from palmette.delivery.paths import is_obeyed
 from palmette.documents import Model
 from palmette.engine.actor import Verdict
 from palmette.features.actors.pull_request.body import BodyFacts, change_class, pull_request_body
@@ -25,14 +26,6 @@ SAMPLE_RUN = "sample run"
 """Name of the measurement whose evidence contains the rows that the script wrote."""
 
 
-class PullRequestText(NamedTuple):
-    """The title, message and description of a pull request."""
-
-    title: str
-    message: str
-    body: str
-
-
 class PullRequestInput(Model):
     """The artefacts that a pull request is built from."""
 
@@ -43,24 +36,26 @@ class PullRequestInput(Model):
     tests: Tests
     script: Script
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The delivered files, as text by path."""
+        return {file.path: file.text for file in (self.config.file, *self.script.files, self.tests.file)}
 
-def describe(
-    view: View, run: Run, made: PullRequestInput, verdict: Verdict, base: Path, beside: str = ""
-) -> PullRequestText:
-    """Writes the texts of the pull request.
+
+def change_of(view: View, run: Run, made: PullRequestInput, verdict: Verdict, base: Path, beside: str = "") -> Change:
+    """The files of the pull request, and its texts.
 
     Args:
         base: The repository at the base branch.
         beside: The intended branch, if it already exists.
     """
-    paths = tuple(file.path for file in (made.config.file, *made.script.files, made.tests.file))
     before = base / made.script.file.path
     source = "" if made.template.conventions.is_query else made.script.file.text
     newer = spark_question(source, oldest_spark(Checkout(base)))
     change = change_class(view, before.read_text(encoding="utf-8") if before.is_file() else None)
     facts = BodyFacts(
         view=view,
-        files=paths,
+        files=tuple(made.files),
         change=change,
         measurements=verdict.measurements,
         survivors=tuple(item for item in verdict.violations if item.code == "mutant-survived"),
@@ -87,11 +82,13 @@ def describe(
     )
     verb = "Add" if change.kind == "new view" else "Update"
     passed = ", ".join(item.name for item in verdict.measurements if item.status == "passed")
-    return PullRequestText(
-        f"{verb} feature view {view.name}",
+    return Change(
+        files=made.files,
+        allow=(*(path for path in made.files if not is_obeyed(path)), *run.repository.allow),
+        title=f"{verb} feature view {view.name}",
         # One line, so that a description cannot imitate the lines about measurements or reviews.
-        f"{' '.join(view.description.split())}\n\nPassed: {passed or 'nothing was measured'}.",
-        pull_request_body(facts),
+        message=f"{' '.join(view.description.split())}\n\nPassed: {passed or 'nothing was measured'}.",
+        body=pull_request_body(facts),
     )
 
 
