@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from palmette.features.mutation import Mutant, mutants, sample
+from palmette.features.mutation.mutants import Mutant, mutants, sample
 from palmette.features.script_tree import parse
 from palmette.features.spec.view import View
 

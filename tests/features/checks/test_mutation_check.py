@@ -18,7 +18,7 @@ from palmette.features.harness.connect import (
     ScriptCase,
     SuiteResult,
 )
-from palmette.features.mutation import MutantHistory
+from palmette.features.mutation.mutants import MutantHistory
 from palmette.features.oracle.compare import ExpectedFrame
 from palmette.features.passed import PassedBefore
 from palmette.features.spec.resolve import load_view

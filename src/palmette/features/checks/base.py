@@ -10,7 +10,7 @@ from palmette.engine.actor import Violation
 from palmette.features.checks.examples import Example, examples
 from palmette.features.frames import Scenario, scenarios
 from palmette.features.harness.connect import CaseResult, ConnectHarness, OrderOfTests, ScriptCase, SuiteResult
-from palmette.features.mutation import MutantHistory
+from palmette.features.mutation.mutants import MutantHistory
 from palmette.features.script_tree import with_query
 from palmette.features.spec.view import View
 

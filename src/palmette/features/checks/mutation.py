@@ -12,7 +12,7 @@ from palmette.features.checks.examples import EVIDENCE, difference
 from palmette.features.frame import Frame
 from palmette.features.frames.scenarios import Scenario
 from palmette.features.harness.connect import CaseResult, OrderOfTests, ScriptCase, SuiteResult
-from palmette.features.mutation import Mutant, mutants, sample
+from palmette.features.mutation.mutants import Mutant, mutants, sample
 from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.script_tree import parse
 from palmette.features.spec.view import View

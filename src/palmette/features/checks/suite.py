@@ -11,7 +11,7 @@ from palmette.features.checks.golden import DifferentialCheck, GoldenCheck, Spec
 from palmette.features.checks.metamorphic.check import MetamorphicCheck
 from palmette.features.checks.mutation import MutationCheck, TestsCheck
 from palmette.features.checks.plan import PlanCheck
-from palmette.features.checks.static import StaticCheck
+from palmette.features.checks.static.check import StaticCheck
 from palmette.features.checks.team import LintCheck, TeamSuiteCheck
 from palmette.features.passed import PassedBefore
 

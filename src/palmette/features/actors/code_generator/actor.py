@@ -16,7 +16,7 @@ from palmette.features.checks.mutation import MutationCheck, TestsCheck
 from palmette.features.checks.team import LintCheck, TeamSuiteCheck
 from palmette.features.formatting import format_file
 from palmette.features.import_policy import FeatureImportPolicy
-from palmette.features.mutation import MutantHistory
+from palmette.features.mutation.mutants import MutantHistory
 from palmette.features.passed import PassedBefore, digest_of
 from palmette.features.pyspark import build_function, write_script
 from palmette.features.repository import Checkout, oldest_spark
