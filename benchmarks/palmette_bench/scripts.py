@@ -5,7 +5,7 @@ from palmette.features.actors.code_template_generator.offline import write_templ
 from palmette.features.actors.testcase_coder.offline import PytestWriter
 from palmette.features.actors.testcase_generator.offline import CaseSelector
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, TestCases, Utilities
-from palmette.features.pyspark import write_script
+from palmette.features.pyspark.script import write_script
 from palmette.features.spec.view import View
 
 

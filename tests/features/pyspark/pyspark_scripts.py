@@ -6,7 +6,7 @@ import sys
 from palmette.engine.actor import TextFile
 from palmette.features.actors.code_template_generator.offline import write_template
 from palmette.features.artefacts import Config, Conventions, FunctionShape, Parameter, Template, Utilities
-from palmette.features.pyspark import write_script
+from palmette.features.pyspark.script import write_script
 from palmette.features.spec.view import View
 
 SPARK = Parameter(name="spark", annotation="SparkSession")

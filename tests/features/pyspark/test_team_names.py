@@ -11,7 +11,7 @@ from pyspark_scripts import CONVENTIONS, script, template
 from palmette.documents import read_document
 from palmette.engine.actor import TextFile
 from palmette.features.artefacts import Config, FunctionShape, Parameter, Utilities, Utility
-from palmette.features.pyspark import write_script
+from palmette.features.pyspark.script import write_script
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.resolve import load_view, resolve

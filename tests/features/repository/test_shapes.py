@@ -23,7 +23,7 @@ from palmette.features.formatting import format_file
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.mutation.mutants import mutants
-from palmette.features.pyspark import write_script
+from palmette.features.pyspark.script import write_script
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
 from palmette.features.repository.rules import DeliveredFiles, rule_reports
 from palmette.features.script_tree import parse, with_query

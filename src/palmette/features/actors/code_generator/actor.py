@@ -18,7 +18,7 @@ from palmette.features.formatting import format_file
 from palmette.features.import_policy import FeatureImportPolicy
 from palmette.features.mutation.mutants import MutantHistory
 from palmette.features.passed import PassedBefore, digest_of
-from palmette.features.pyspark import build_function, write_script
+from palmette.features.pyspark.script import build_function, write_script
 from palmette.features.repository import Checkout, oldest_spark
 from palmette.features.sample_run import SampleRun
 from palmette.features.script_tree import with_query

@@ -17,9 +17,9 @@ from palmette.features.artefacts import Conventions, TestCase, TestCases
 from palmette.features.frame_json import decode_row, timestamp_of
 from palmette.features.frames.keys import ColumnRef, links_of
 from palmette.features.oracle.states import sort_key
-from palmette.features.pyspark import BuildFunction, build_function
 from palmette.features.pyspark.code import rendered
 from palmette.features.pyspark.io import needed_columns
+from palmette.features.pyspark.script import BuildFunction, build_function
 from palmette.features.signature import BoundParameter, form_of, shape_of, signature
 from palmette.features.spec.view import AS_OF, Schema, View, ddl
 
