@@ -1,7 +1,5 @@
 """Warm Spark: one Spark Connect server for many short programs, each with its own session."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import threading
@@ -9,6 +7,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import Self
 
 from palmette.errors import MachineError
 from palmette.sandbox.access import Access, Limits
@@ -137,13 +136,13 @@ class WarmSpark(AbstractContextManager["WarmSpark"]):
         """
         return make_archive(self._sandbox, lambda java: _command("local[2]", self._memory, {}, java), _READY.pattern)
 
-    def handed_over(self) -> WarmSpark:
+    def handed_over(self) -> Self:
         """The running server, if any, for another author's programs; the caller stops it. This one restarts on use.
 
         Its sandbox goes with it: the folder and the loopback that its clients used are no longer
         shared.
         """
-        other = WarmSpark(
+        other = type(self)(
             self._sandbox, master=self._master, memory=self._memory, access=self._access, settings=self._settings
         )
         with self._lock:

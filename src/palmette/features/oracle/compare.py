@@ -1,7 +1,5 @@
 """The expected output of a view, limited to the features that the oracle supports, and the comparison of outputs."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,6 +48,45 @@ class Difference:
         place = ", ".join(f"{name}={value!r}" for name, value in self.key.items())
         subject = " · ".join(part for part in (place, self.column) if part)
         return f"{subject}: expected {self.expected!r}, got {self.got!r}"
+
+
+class _Comparison:
+    """Compares values column by column."""
+
+    def __init__(self, schema: Mapping[str, SparkType], view: View) -> None:
+        self.schema, self.view = schema, view
+        self.others: Mapping[int, Sequence[Mapping[str, Any]]] = {}
+        """By identity of an expected row: alternative values for it."""
+        computations = {feature.name: feature.computation for feature in view.features}
+        self.counts = {name for name, each in computations.items() if _is_approximate_count(each)}
+
+    def rows(self, key: Mapping[str, Any], expected: list[Any], actual: list[Any]) -> list[Difference]:
+        """The differences between the rows of one key, for the pairing with the fewest."""
+        if len(expected) != len(actual):
+            wanted = dict(expected[0]) if not actual else f"{len(expected)} rows"
+            return [Difference(key, "", wanted, "no such row" if not actual else f"{len(actual)} rows")]
+        orders: Iterable[Sequence[Any]] = permutations(actual)
+        if len(expected) > MANY:
+            expected, orders = self.in_order(expected), [self.in_order(actual)]
+        ways = ([one for pair in zip(expected, order, strict=True) for one in self.row(key, *pair)] for order in orders)
+        return min(ways, key=len)
+
+    def in_order(self, rows: list[Any]) -> list[Any]:
+        return sorted(rows, key=lambda row: sort_key(_orderable(row[name]) for name in self.schema))
+
+    def row(self, key: Mapping[str, Any], expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[Difference]:
+        rows = (expected, *self.others.get(id(expected), ()))
+        return [
+            Difference(key, name, expected[name], actual[name])
+            for name, kind in self.schema.items()
+            if name in expected and not any(self.alike(name, kind, row.get(name), actual[name]) for row in rows)
+        ]
+
+    def alike(self, name: str, kind: SparkType, expected: Any, actual: Any) -> bool:
+        if name not in self.counts or expected is None or actual is None:
+            return alike(kind, expected, actual)
+        error = APPROXIMATE_COUNT * expected
+        return bool(expected - max(error, expected > 1) <= actual <= expected + error)
 
 
 def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> tuple[Difference, ...]:
@@ -106,45 +143,6 @@ def _grouped(frame: Frame, names: Sequence[str]) -> dict[Any, list[Mapping[str, 
 
 def _orderable(value: Any) -> Any:
     return sorted(value.items()) if isinstance(value, dict) else value
-
-
-class _Comparison:
-    """Compares values column by column."""
-
-    def __init__(self, schema: Mapping[str, SparkType], view: View) -> None:
-        self.schema, self.view = schema, view
-        self.others: Mapping[int, Sequence[Mapping[str, Any]]] = {}
-        """By identity of an expected row: alternative values for it."""
-        computations = {feature.name: feature.computation for feature in view.features}
-        self.counts = {name for name, each in computations.items() if _is_approximate_count(each)}
-
-    def rows(self, key: Mapping[str, Any], expected: list[Any], actual: list[Any]) -> list[Difference]:
-        """The differences between the rows of one key, for the pairing with the fewest."""
-        if len(expected) != len(actual):
-            wanted = dict(expected[0]) if not actual else f"{len(expected)} rows"
-            return [Difference(key, "", wanted, "no such row" if not actual else f"{len(actual)} rows")]
-        orders: Iterable[Sequence[Any]] = permutations(actual)
-        if len(expected) > MANY:
-            expected, orders = self.in_order(expected), [self.in_order(actual)]
-        ways = ([one for pair in zip(expected, order, strict=True) for one in self.row(key, *pair)] for order in orders)
-        return min(ways, key=len)
-
-    def in_order(self, rows: list[Any]) -> list[Any]:
-        return sorted(rows, key=lambda row: sort_key(_orderable(row[name]) for name in self.schema))
-
-    def row(self, key: Mapping[str, Any], expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[Difference]:
-        rows = (expected, *self.others.get(id(expected), ()))
-        return [
-            Difference(key, name, expected[name], actual[name])
-            for name, kind in self.schema.items()
-            if name in expected and not any(self.alike(name, kind, row.get(name), actual[name]) for row in rows)
-        ]
-
-    def alike(self, name: str, kind: SparkType, expected: Any, actual: Any) -> bool:
-        if name not in self.counts or expected is None or actual is None:
-            return alike(kind, expected, actual)
-        error = APPROXIMATE_COUNT * expected
-        return bool(expected - max(error, expected > 1) <= actual <= expected + error)
 
 
 def alike(kind: SparkType, expected: Any, actual: Any) -> bool:

@@ -1,13 +1,11 @@
 """Fragments of Python source that know their operator precedence."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 OR, AND, SUM, PRODUCT, UNARY, ATOM = 2, 3, 4, 5, 6, 7
 COMPARISON = 1
@@ -27,9 +25,9 @@ class CodeFragment(NamedTuple):
         return self.text if self.strength >= strength else f"({self.text})"
 
     @property
-    def as_column(self) -> CodeFragment:
+    def as_column(self) -> Self:
         """The same value as a Column, so that the methods and operators of Column apply."""
-        return CodeFragment(f"F.lit({self.text})") if self.literal else self
+        return type(self)(f"F.lit({self.text})") if self.literal else self
 
     @property
     def argument(self) -> str:

@@ -3,8 +3,6 @@
 Only a fixed set of conventions is recognised; all other text is ignored.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -60,6 +58,23 @@ class ReadmeConventions:
 
 
 _FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", re.MULTILINE | re.DOTALL)
+_BULLET_MARK = re.compile(r"\s*([-*+]|\d+[.)])\s+")
+
+
+class _Block(NamedTuple):
+    """A bullet, paragraph, table or code block, with its heading."""
+
+    heading: str
+    text: str
+
+    @property
+    def is_item(self) -> bool:
+        return _BULLET_MARK.match(self.text) is not None
+
+    @property
+    def plain(self) -> str:
+        """The text in one line, without the mark of a list's item."""
+        return " ".join(_BULLET_MARK.sub("", self.text, count=1).split())
 
 
 def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES, helpers: Collection[str] = ()) -> ReadmeConventions:
@@ -186,25 +201,8 @@ _LONGEST_BLOCK = 12
 """Maximum length of a block in lines."""
 _HEADING = re.compile(r"#{1,6} ")
 _FENCE_LINE = re.compile(r" {0,3}(```|~~~)")
-_BULLET_MARK = re.compile(r"\s*([-*+]|\d+[.)])\s+")
 _RULES = re.compile(r"rule|convention|style|guideline|standard|practice", re.IGNORECASE)
 """Headings of lists in which each item is a rule."""
-
-
-class _Block(NamedTuple):
-    """A bullet, paragraph, table or code block, with its heading."""
-
-    heading: str
-    text: str
-
-    @property
-    def is_item(self) -> bool:
-        return _BULLET_MARK.match(self.text) is not None
-
-    @property
-    def plain(self) -> str:
-        """The text in one line, without the mark of a list's item."""
-        return " ".join(_BULLET_MARK.sub("", self.text, count=1).split())
 
 
 def excerpt(text: str, stage: Stage, tokens: int) -> str:

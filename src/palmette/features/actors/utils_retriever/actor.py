@@ -17,8 +17,9 @@ from palmette.features.actors.utils_retriever.candidates import (
     find_candidates,
     proposed,
 )
-from palmette.features.actors.utils_retriever.offline import Probes, demands_of, prove, retrieve, setting_of
+from palmette.features.actors.utils_retriever.offline import demands_of, prove, retrieve, setting_of
 from palmette.features.artefacts import Config, Need, RejectedUtility, RunRequest, Utilities, Utility
+from palmette.features.harness.connect import ConnectHarness
 from palmette.features.passed import PassedBefore
 from palmette.features.repository import Checkout, Function, find_neighbours
 from palmette.features.spec import Run, View
@@ -64,7 +65,7 @@ class UtilsRetriever(Agent):
         view: View,
         run_spec: Run,
         repository_root: Path,
-        harness: Probes,
+        harness: ConnectHarness,
         models: Models = OFFLINE,
         passed: PassedBefore | None = None,
     ) -> None:

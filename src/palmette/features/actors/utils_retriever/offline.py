@@ -1,31 +1,23 @@
 """Decides which of the repository's functions a view needs, and which candidates pass the proofs."""
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Protocol
 
 from palmette.engine.actor import Measurement
 from palmette.features.actors.utils_retriever.candidates import Demand, UtilityCandidate
 from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
 from palmette.features.artefacts import Config, Need, RejectedUtility, Utilities, Utility
-from palmette.features.harness.connect import CaseResult, HarnessProbe
+from palmette.features.harness.connect import ConnectHarness
 from palmette.features.passed import PassedBefore
 from palmette.features.repository import Checkout
 from palmette.features.spec import Aggregate, Expression, Lookup, View
 from palmette.features.spec.run import Destination
 
 
-class Probes(Protocol):
-    """The part of the harness that the proofs use."""
-
-    def probes(self, root: Path, python_path: Sequence[Path], probes: Sequence[HarnessProbe]) -> list[CaseResult]: ...
-
-
 def prove(
     candidates: Sequence[UtilityCandidate],
     setting: ProofContext,
     checkout: Checkout,
-    harness: Probes,
+    harness: ConnectHarness,
     passed: PassedBefore,
 ) -> list[str]:
     """Runs all proofs in one sandboxed process. Returns each candidate's failure, or an empty text.
