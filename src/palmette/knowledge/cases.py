@@ -21,15 +21,12 @@ class FigureRange(Model):
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
-class LiteratureCase(Model):
-    """An insight, and when it applies."""
+class LiteratureCase(KnowledgeFinding):
+    """An insight, and when it applies.
 
-    text: str
-    source: str
-    """Authors, year, title and venue."""
-    because: str
-    """With figures of the subject by name, e.g. `{rows:,.0f} rows`."""
-    algorithms: tuple[str, ...] = ()
+    Its source has authors, year, title and venue; its reason has figures of the subject, e.g. `{rows:,.0f} rows`.
+    """
+
     tasks: frozenset[str] = frozenset()
     """Tasks that it is about; empty for all."""
     when: Mapping[str, FigureRange] = Field(default_factory=dict)
