@@ -7,8 +7,7 @@ from contextlib import suppress
 import pytest
 from forges import Failure, ForgeServer
 
-from palmette.delivery.forge import ATTEMPTS, PullRequestDraft, open_pull_request
-from palmette.delivery.forges import MAX_BODY, Forge, GitHub, GitLab
+from palmette.delivery.forge import ATTEMPTS, MAX_BODY, Forge, GitHub, GitLab, PullRequestDraft, open_pull_request
 from palmette.errors import DeliveryError
 
 TOKEN = "t0p-secret-token"

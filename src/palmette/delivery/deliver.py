@@ -4,26 +4,22 @@ Completed steps stay after a failure, and the error explains how to finish by ha
 and its open pull request are updated.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import StringConstraints
 
-from palmette.delivery.forge import OpenPullRequest, PullRequestDraft, open_pull_request
+from palmette.delivery.forge import Forge, GitHub, GitLab, OpenPullRequest, PullRequestDraft, open_pull_request
 from palmette.delivery.git import Git, RepositoryLocation, basic, bearer_settings, borrowed, redact
 from palmette.delivery.worktree import Worktree, base_of, check_branch_name, subject_line
 from palmette.documents import Model
 from palmette.errors import DeliveryError, InputError, MachineError, Mistake, did_you_mean
-
-if TYPE_CHECKING:
-    from palmette.delivery.forges import Forge
 
 PUSH_SECONDS = 120
 _FAILURES = (
@@ -255,12 +251,10 @@ def forge_of(target: Target, git: Git, remote: str) -> Forge:
         message = f"The environment variable {variable} holds no token for {target.target}."
         remedy = f"Set {variable}, or name another variable under `pull_request.token_env`."
         raise DeliveryError(message, remedy, code="no-token")
+    if find_spec("httpx") is None:
+        message = "The library 'httpx' is not installed."
+        raise MachineError(message, f"pip install 'palmette[{target.target}]'", code="missing-extra")
     web = f"https://{place.host}" if place else f"https://{target.target}.com"
-    try:
-        from palmette.delivery.forges import GitHub, GitLab
-    except ModuleNotFoundError as error:
-        message = f"The library {error.name!r} is not installed."
-        raise MachineError(message, f"pip install 'palmette[{target.target}]'", code="missing-extra") from None
     return (GitHub if target.target == "github" else GitLab)(project, token, web=web, api=target.api or "")
 
 
