@@ -1,15 +1,12 @@
 """`palmette check`: the checks alone, on any feature script."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import click
@@ -18,9 +15,6 @@ from palmette.cli.screen import json_option, print_checks, print_json, print_vio
 from palmette.documents import read_text
 from palmette.engine import Verdict
 from palmette.errors import InputError
-
-if TYPE_CHECKING:
-    from palmette.features.spec.view import View
 
 _FILE = click.Path(path_type=Path)
 _SHOWN = 20  # maximum violations printed; `--json` has all
@@ -67,13 +61,14 @@ def check(  # noqa: PLR0913 - one parameter per option
     without one are left out. Prints how words in the specification were read. SARIF and JUnit are for CI.
     Exit status 0 when every check that ran passed, 1 when one failed.
     """
-    from palmette.features.script_check import FeatureScript, check_script, chosen_checks
+    from palmette.features.script_check import FeatureScript, check_script, chosen_checks, view_of
     from palmette.sandbox import WarmSpark
 
     pairs = specifications(scripts, fsc)
     for script in pairs:
         read_text(script)  # report its mistakes first
-    views = {script: _view(spec, dfr, model) for script, spec in pairs.items()}
+    with _hint_of_models(model):
+        views = {script: view_of(spec, dfr, model) for script, spec in pairs.items()}
     checks = chosen_checks(quick, only, skip)
     with WarmSpark() if views else nullcontext() as spark:
         checked = {}
@@ -106,12 +101,13 @@ def specifications(scripts: tuple[Path, ...], place: Path) -> dict[Path, Path]:
     return {script: found[script.stem] for script in scripts if script.stem in found}
 
 
-def _view(fsc: Path, dfr: Path, model: str) -> View:
+@contextmanager
+def _hint_of_models(model: str) -> Iterator[None]:
+    """Says that a model reads words, if only words are not understood and none was named."""
     from palmette.features.questions import only_questions
-    from palmette.features.script_check import view_of
 
     try:
-        return view_of(fsc, dfr, model)
+        yield
     except InputError as error:
         if model == "offline" and only_questions(error):
             click.echo("The rules cannot read all words; --model PROVIDER:NAME lets a model read them.", err=True)

@@ -1,10 +1,8 @@
 """Commands for feature views: `init` and `fsc from` draft their files, `features` builds one up to its pull request."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,9 +11,6 @@ from palmette.cli.screen import FILE, human_option, json_option, near, print_jso
 from palmette.cli.summary import present
 from palmette.documents import write_text
 from palmette.errors import InputError, UserError
-
-if TYPE_CHECKING:
-    from palmette.features.build_plan import BuildPlan
 
 
 @click.command()
@@ -155,20 +150,22 @@ def features(run_file: Path, only_plan: bool, as_json: bool, **options: Any) -> 
     Ends with a pull request on a branch of the repository and a screen that lists what was checked.
     """
     from palmette.engine import ConsoleHuman, NoHuman, new_run_folder, run_environment
-    from palmette.features.build_plan import build_plan
     from palmette.features.questions import answered
 
     run_file = Path(os.path.realpath(run_file))
     silent = only_plan or options["human"] in ("none", "web")
     answers = answered(run_file, NoHuman() if silent else ConsoleHuman(), options["model"])
     if only_plan:
-        _show(build_plan(run_file, answers), as_json)
+        _show_plan(run_file, answers, as_json)
         return
     arguments = {"run_file": str(run_file), "answers": dict(answers), **options}
     present(run_environment("features", arguments, new_run_folder(run_file.stem), watching(as_json)), as_json)
 
 
-def _show(plan: BuildPlan, as_json: bool) -> None:
+def _show_plan(run_file: Path, answers: dict[str, str], as_json: bool) -> None:
+    from palmette.features.build_plan import build_plan
+
+    plan = build_plan(run_file, answers)
     if as_json:
         print_json({**plan.model_dump(mode="json"), "backfill": plan.backfill})
         return
