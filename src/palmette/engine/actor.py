@@ -115,6 +115,15 @@ class Verdict(Model):
         """A verdict that is ok if there is no violation."""
         return cls(ok=not violations, violations=tuple(violations), measurements=tuple(measurements))
 
+    @classmethod
+    def together(cls, verdicts: Sequence[Self]) -> Self:
+        """The verdict on several parts: ok if that on each is."""
+        return cls(
+            ok=all(verdict.ok for verdict in verdicts),
+            violations=tuple(item for verdict in verdicts for item in verdict.violations),
+            measurements=tuple(item for verdict in verdicts for item in verdict.measurements),
+        )
+
 
 Made = TypeVar("Made", bound=BaseModel)
 

@@ -100,7 +100,7 @@ class Invoker:
             return Verdict.of([Violation(code="wrong-length", message=message)])
         given, made = [self._input(name, inputs, item) for item in items], [self.output(name, one) for one in outputs]
         pairs = zip(given, made, strict=True)
-        return _together([self._measured(name, *pair, self._context(name)) for pair in pairs])
+        return Verdict.together([self._measured(name, *pair, self._context(name)) for pair in pairs])
 
     def stands(self, name: str) -> bool:
         """Whether the actor's result outside the artefacts still exists."""
@@ -149,10 +149,10 @@ class Invoker:
                 ready.set()
         if failures := [outcome for outcome in outcomes if not outcome.ok]:
             reasons = dict.fromkeys(failure.reason for failure in failures if failure.reason)
-            verdict = _together([failure.verdict for failure in failures])
+            verdict = Verdict.together([failure.verdict for failure in failures])
             return _Outcome(verdict, reason=" ".join(reasons))
         output = self._store.put([self._store.get(outcome.output) for outcome in outcomes if outcome.output])
-        return _Outcome(_together([outcome.verdict for outcome in outcomes]), output)
+        return _Outcome(Verdict.together([outcome.verdict for outcome in outcomes]), output)
 
     def _attempts(self, task: _Task) -> _Outcome:
         """Attempts until the criterion is met, the actor hands over, or no attempts are left."""
@@ -315,12 +315,3 @@ def _asked(name: str, what: str, method: str) -> Iterator[None]:
     except Exception as error:  # an actor may raise anything
         message = f"{name} raised {type(error).__name__}, asked {what}: {error}."
         raise DeveloperError(message, f"Mend its `{method}`, and resume the run.", code="actor-crashed") from error
-
-
-def _together(verdicts: list[Verdict]) -> Verdict:
-    """The verdict on a fan-out: ok if that of every element is."""
-    return Verdict(
-        ok=all(verdict.ok for verdict in verdicts),
-        violations=tuple(violation for verdict in verdicts for violation in verdict.violations),
-        measurements=tuple(one for verdict in verdicts for one in verdict.measurements),
-    )

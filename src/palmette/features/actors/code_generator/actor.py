@@ -141,11 +141,7 @@ class CodeGenerator(Agent):
             except BaseException:
                 apart.interrupt()  # the result of the suite is no longer needed
                 raise
-        return Verdict(
-            ok=all(verdict.ok for verdict in verdicts),
-            violations=tuple(item for verdict in verdicts for item in verdict.violations),
-            measurements=tuple(item for verdict in verdicts for item in verdict.measurements),
-        )
+        return Verdict.together(verdicts)
 
     def _measured(
         self, input: ScriptInput, output: Script, subject: ScriptUnderTest, files: list[TextFile], context: Context
