@@ -132,6 +132,18 @@ def test_days_in_folders_may_be_numbers(tmp_path: Path) -> None:
     assert [(one.column, one.of) for one in one_table(tmp_path / "pings").partitions] == [("dt", "event_time")]
 
 
+def test_states_follow_one_another_and_events_that_last_do_not(tmp_path: Path) -> None:
+    days = [date(2024, 1, 1) + timedelta(days=n) for n in range(200)]
+    rentals = {"contract_no": range(60), "customer_id": [n % 20 for n in range(60)]}
+    rentals |= {"start_date": days[0:180:3], "end_date": days[2:182:3]}
+    table = one_table(write(tmp_path / "rentals.parquet", rentals))
+    assert (table.kind, table.keys, table.event_time) == ("event", ("contract_no",), "start_date")
+    tiers = {"row_id": range(60), "customer_id": [n // 3 for n in range(60)], "valid_from": [*days[0:90:30]] * 20}
+    tiers["valid_to"] = [days[29], days[59], None] * 20
+    table = one_table(write(tmp_path / "tiers.parquet", tiers))
+    assert (table.kind, table.keys) == ("scd2", ("customer_id",))
+
+
 def test_dates_of_birth_are_personal_and_no_event(tmp_path: Path) -> None:
     born = [date(1980, 1, 1) + timedelta(days=n) for n in range(30)]
     table = one_table(write(tmp_path / "people.parquet", {"person_id": range(30), "birth_date": born}))

@@ -1,5 +1,6 @@
 """Infers a table's entry in the registry from its values, with evidence: keys, kind, times, partitions."""
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ _AFTER, _BEFORE = datetime(1990, 1, 1, tzinfo=UTC).timestamp(), datetime(2100, 1
 _MOST_VALUES = 12
 _MOST_KEY_COLUMNS = 10
 _MOST_ORPHANS = 0.05
+_DAY_US = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -200,11 +202,14 @@ def _decide_kind(one: InferredTable, referring: int) -> None:
     times = dict(_time_columns(one))
     one.units = {name: unit for name, unit in times.items() if unit}
     if pair := _validity(one, list(times)):
-        one.kind, one.times = "scd2", {"valid_from": pair[0], "valid_to": pair[1]}
-        one.keys = tuple(name for name in one.keys if name != pair[0]) or one.keys
-        _need_unit(one)
-        one.note("kind", "likely", f"{pair[0]} is not after {pair[1]} in any row, and states follow one another")
-        return
+        keys, has_states = _state_keys(one, *pair)
+        if keys:
+            one.kind, one.keys, one.times = "scd2", keys, {"valid_from": pair[0], "valid_to": pair[1]}
+            _need_unit(one)
+            one.note("kind", "likely" if has_states else "guess", f"{pair[0]} is not after {pair[1]} in any row")
+            if has_states:
+                one.note("keys", "likely", f"states of {' and '.join(keys)} follow one another")
+            return
     event = _event_time(one, list(times))
     if event is None or _is_state(one, event, referring):
         reason = (
@@ -248,7 +253,7 @@ def _time_columns(one: InferredTable) -> Iterator[tuple[str, str]]:
 
 
 def _validity(one: InferredTable, times: Sequence[str]) -> tuple[str, str] | None:
-    """Start and end columns of states that follow one another."""
+    """Columns that are, by name and values, the start and end of each row."""
     import pyarrow.compute as pc
 
     for start in times:
@@ -260,6 +265,30 @@ def _validity(one: InferredTable, times: Sequence[str]) -> tuple[str, str] | Non
             if ordered and not first.nulls and not (one.are_enforced and len(one.keys) == 1 and _is_thing(one)):
                 return start, end
     return None
+
+
+def _state_keys(one: InferredTable, start: str, end: str) -> tuple[tuple[str, ...], bool]:
+    """The columns that states belong to, and whether most states begin within a day of the end of the one before.
+
+    No columns, if some have several rows, but none has such states: these are events that last.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    own = tuple(name for name in one.keys if name != start) or one.keys
+    others = [(column.name,) for column in one.data.columns if column.is_key_like and column.name not in one.keys]
+    repeats = False
+    for names in (own, *others):
+        rows = one.data.table.select([*names, start, end]).sort_by([(name, "ascending") for name in (*names, start)])
+        begin, stop = (rows[name].cast(pa.timestamp("us")).cast("int64") for name in (start, end))
+        gap = pc.subtract(begin.slice(1), stop.slice(0, len(rows) - 1))
+        follows = pc.and_(pc.greater_equal(gap, 0), pc.less_equal(gap, _DAY_US))
+        same = [pc.equal(rows[name].slice(1), rows[name].slice(0, len(rows) - 1)) for name in names]
+        pairs = follows.filter(functools.reduce(pc.and_, same))
+        repeats = repeats or len(pairs) > 0
+        if len(pairs) and (pc.sum(pairs.cast("int8")).as_py() or 0) >= 0.5 * len(pairs):
+            return names, True
+    return (() if repeats else own), False
 
 
 def _is_thing(one: InferredTable) -> bool:
