@@ -67,6 +67,12 @@ def test_what_a_question_says_to_write_is_understood(context: WordsContext) -> N
     assert plain(reading) == {"aggregate": {"function": "count", "source": "orders", "where": where}}
 
 
+def test_keys_of_several_tables_are_not_offered_as_quantities() -> None:
+    context = context_of(SPEC.replace("sources: [{name: orders}]\n", ""))
+    asked = read_words(Feature(name="wanted", dtype="double", words="average shops per week"), context)
+    assert isinstance(asked, Mistake) and "which quantity does 'shops' mean" in asked.message
+
+
 @pytest.mark.parametrize("case", WORDS, ids=lambda case: case["words"])
 def test_words(case: dict[str, Any], context: WordsContext) -> None:
     reading = read_words(Feature(name="wanted", dtype="double", words=case["words"]), context)

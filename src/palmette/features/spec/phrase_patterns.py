@@ -153,7 +153,12 @@ def _measured(rest: PhraseParts, phrase: str, rows: str | None) -> tuple[ColumnO
     if tokens(phrase)[:1] == ("number",):
         advice = "An aggregate of counts needs two features: count in one, and divide it in a `derive`"
         raise AskError(phrase, "column", advice=advice)
-    column, where = _column(rest, phrase, rows)
+    try:
+        column, where = _column(rest, phrase, rows)
+    except AskError as ask:
+        if ask.candidates and all(is_key(each.split(" of ")[0]) for each in ask.candidates):
+            raise AskError(phrase, "quantity") from None
+        raise
     named = tokens(column.name)[-1]
     if (named in IDENTIFIERS and named not in tokens(phrase)) or column.type.name == "string":
         raise AskError(phrase, f"quantity ({column.name} is none)", (), list(column.source.columns.types))

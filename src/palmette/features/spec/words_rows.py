@@ -155,7 +155,7 @@ def _comparison(phrase: str, source: ResolvedSource) -> str | None:
             named, is_ordered = found["column"], operator in _OPPOSITE
             column = _ordered_column_name(named, source) if is_ordered else column_of(_noun(named), source).name
             operator = _OPPOSITE[operator] if found.groupdict().get("no") else operator
-            return f"{quoted(column)} {operator} {_value(found['value'], column, source)}"
+            return f"{quoted(column)} {operator} {_value(found['value'], column, source, operator)}"
     return None
 
 
@@ -215,8 +215,11 @@ def _states(text: str) -> bool:
     return any(re.search(rf"\s{pattern}\s", f" {text} ", re.I) for pattern, _ in _COMPARISONS)
 
 
-def _value(text: str, column: str, source: ResolvedSource) -> str:
-    """A value as a literal; it must be in the column's closed set, if any, and a number for numeric columns."""
+def _value(text: str, column: str, source: ResolvedSource, operator: str = "=") -> str:
+    """A value as a literal: in the column's closed set, if any, a number for numbers, a time for times.
+
+    A day stands for its midnight only after `>=` and `<`.
+    """
     text = text.strip()
     kind = source.columns.types[column]
     values = source.columns.values.get(column)
@@ -242,8 +245,10 @@ def _value(text: str, column: str, source: ResolvedSource) -> str:
         if folded not in ("true", "false", "yes", "no"):
             raise AskError(text, f"value of {column}", (), ("true", "false"))
         return "true" if folded in ("true", "yes") else "false"
-    if kind.is_temporal and not re.match(r"^\d{4}-\d{2}-\d{2}", plain):
-        raise AskError(text, f"time to compare {column} with", advice="Write it as 2025-03-31")
+    is_day = kind.name == "date" or operator in (">=", "<")
+    if kind.is_temporal and not re.match(r"^\d{4}-\d{2}-\d{2}" + ("" if is_day else r"[ T]\d"), plain):
+        example = "2025-03-31" if is_day else "'2025-03-31 00:00:00'"
+        raise AskError(text, f"time to compare {column} with", advice=f"Write it as {example}")
     if kind.name != "string" and not kind.is_temporal:
         raise AskError(text, f"value of {column}", (), ())
     return sql_literal(plain) if kind.is_temporal else _text(text, column, source)
