@@ -67,3 +67,13 @@ def warm_spark(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="session")
 def harness(warm_spark: WarmSpark) -> ConnectHarness:
     return ConnectHarness(warm_spark)
+
+
+@pytest.fixture
+def few_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scripts are checked on the first three scenarios of their views, which find most faults."""
+    from palmette.features.checks import ScriptUnderTest
+    from palmette.features.frames import scenarios
+
+    some = property(lambda subject: scenarios(subject.view, seed=subject.seed)[:3])
+    monkeypatch.setattr(ScriptUnderTest, "scenarios", some)

@@ -10,6 +10,7 @@ from palmette.features.checks import OWNERS, Check, Owner, ScriptUnderTest, Team
 from palmette.features.harness.connect import ConnectHarness
 from palmette.sandbox import Sandbox
 
+pytestmark = pytest.mark.usefixtures("few_scenarios")
 KNOWN = [*registered(), TeamSuiteCheck]
 by_code = pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
 

@@ -19,19 +19,18 @@ from palmette.engine import RunResult, run_environment
 from palmette.features import environment
 from palmette.features.actors.code_generator import actor as code_generator
 from palmette.features.artefacts import Tests
-from palmette.features.checks import CheckResult, ScriptUnderTest, TeamSuiteCheck, registered
-from palmette.features.frames import scenarios
+from palmette.features.checks import CheckResult, TeamSuiteCheck, registered
 from palmette.features.sample_run import SampleRun
 from palmette.llm.cassette import RecordedCall, read_cassette
 from palmette.llm.text import estimate_tokens
 from palmette.sandbox import WarmSpark
 
 pytest.importorskip("pyspark", reason="Spark is not installed")
+pytestmark = pytest.mark.usefixtures("few_scenarios")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "offers"
 RECORDED = Path(__file__).with_name("recorded")
 FIRST = {"static", "spec", "golden", "differential"}
-SCENARIOS = 3
 
 
 def prepare(destination: Path) -> Path:
@@ -75,8 +74,6 @@ def without_later_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     first = [check for check in registered() if check.code in FIRST]
     monkeypatch.setattr(code_generator, "_checks", lambda context: first)
     monkeypatch.setattr(SampleRun, "_not_runnable", lambda self: "left out of this test")
-    some = property(lambda subject: scenarios(subject.view, seed=subject.seed)[:SCENARIOS])
-    monkeypatch.setattr(ScriptUnderTest, "scenarios", some)
 
 
 @pytest.mark.parametrize("name", ["user_spending", "offer_words"])

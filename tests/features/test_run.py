@@ -14,9 +14,8 @@ from palmette.engine import events as e
 from palmette.engine import read_journal, resume_run
 from palmette.errors import MachineError
 from palmette.features.actors.code_generator import actor as code_generator
-from palmette.features.checks import CheckResult, ScriptUnderTest, TeamSuiteCheck, registered
+from palmette.features.checks import CheckResult, TeamSuiteCheck, registered
 from palmette.features.checks.mutation import MutationCheck
-from palmette.features.frames import scenarios
 from palmette.features.sample_run import SampleRun
 from palmette.sandbox import WarmSpark, find_java
 
@@ -30,14 +29,6 @@ def git(folder: Path, *arguments: str) -> str:
 
 def invoked(folder: Path) -> list[str]:
     return [entry.event.actor for entry in read_journal(folder) if isinstance(entry.event, e.InvocationStarted)]
-
-
-def few_mutants_and_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enough to find the fault; how many there are is of no matter here."""
-    (mutation,) = (check for check in registered() if isinstance(check, MutationCheck))
-    monkeypatch.setattr(mutation, "size", 8)
-    some = property(lambda subject: scenarios(subject.view, seed=subject.seed)[:3])
-    monkeypatch.setattr(ScriptUnderTest, "scenarios", some)
 
 
 def only_quick_checks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,6 +88,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("few_scenarios")
 def test_a_latent_fault_upstream_is_mended_where_it_is(
     example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +101,8 @@ def test_a_latent_fault_upstream_is_mended_where_it_is(
     plant(monkeypatch, tmp_path / "home")
     original, skipped = TeamSuiteCheck.check, iter([CheckResult(skipped="left out")])
     monkeypatch.setattr(TeamSuiteCheck, "check", lambda self, subject: next(skipped, None) or original(self, subject))
-    few_mutants_and_scenarios(monkeypatch)
+    (mutation,) = (check for check in registered() if isinstance(check, MutationCheck))
+    monkeypatch.setattr(mutation, "size", 8)
     before = git(example / "repository", "status", "--porcelain", "--branch")
     result = palmette.build_features(example / "runs/offer_reach.yaml")
     summary = summary_of(result)

@@ -15,6 +15,7 @@ from palmette.features.harness.connect import ConnectHarness
 from palmette.features.spec.resolve import load_view
 from palmette.sandbox import WarmSpark
 
+pytestmark = pytest.mark.usefixtures("few_scenarios")
 ACTIVITY = Path(__file__).parent / "activity"
 SCRIPT = (ACTIVITY / "activity.py").read_text(encoding="utf-8")
 NO_SUITE = [check for check in ALL if check.code not in ("tests", "mutation")]
