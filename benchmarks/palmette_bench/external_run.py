@@ -18,7 +18,8 @@ from palmette.automl.problem_traits import learning_task
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.profile.profile import column_figures, target_figures
-from palmette.automl.project import BuiltPackage, write_package
+from palmette.automl.project.built import BuiltPackage
+from palmette.automl.project.writer import write_package
 from palmette.automl.samples import Loaded, Samples
 from palmette.automl.samples.load import load
 from palmette.automl.search.results import comparable, fit_seconds, fitted_rows

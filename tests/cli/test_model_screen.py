@@ -10,8 +10,9 @@ import pytest
 from report_cases import METRICS, OTHERS, Page, findings_for
 
 from palmette.automl.artefacts import Assessment, Delivery, Score
-from palmette.automl.report import ReportFindings, pages, verdict_text
-from palmette.automl.report.verdict import MARKS
+from palmette.automl.report.findings import ReportFindings
+from palmette.automl.report.page import pages
+from palmette.automl.report.verdict import MARKS, verdict_text
 from palmette.cli.progress import Progress
 from palmette.cli.summary import SECTIONS
 from palmette.engine import ArtefactStore, Entry, RunResult, RunState, Verdict
@@ -65,8 +66,8 @@ def test_screen_report_card_and_json_show_one_verdict(
     expected = [score.metric, score.value, score.interval, score.baseline, verdict.rows]
     for line in (verdict.better, verdict.constraints):
         expected += [line.text, line.detail]
-    for figure in verdict.quantities:
-        expected += [figure.label, figure.value]
+    for figure in verdict.quantities.items():
+        expected += figure
     for face, text in faces.items():
         missing = [one for one in expected if plain(one) not in text]
         assert not missing, (face, missing)
@@ -74,7 +75,7 @@ def test_screen_report_card_and_json_show_one_verdict(
         assert not lines, (face, lines)
     statuses = [one["status"] for one in summary["assessment"]["results"]]
     assert statuses == [line.status for line in verdict.results] == ["partly", "fail", "pass"]
-    marks = [MARKS[line.status] for line in (verdict.better, verdict.constraints, *verdict.results)]
+    marks = [MARKS[line.status] for line in verdict.lines]
     assert re.findall(r"^([✓◐✗]) (?!cannot)", screen, re.M) == marks
     rows = re.search(r"plain fast \| 19 ms \| (\w+) \| \| plain soon \| plain \| (\w+)", faces["card"])
     assert rows and rows.groups() == ("partly", "fail")

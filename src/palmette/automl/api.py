@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     Place = str | Path | pd.DataFrame
     Data = Place | Sequence[Place]
 
-COLUMNS = ["name", "track", "learner", "score", "low", "high", "error_reduction", "seconds", "chosen"]
-"""Columns of `AutoMLRun.leaderboard`."""
-
 
 class AutoMLOptions(TypedDict, total=False):
     """The optional fields of a request, as in `task.yaml`, and settings of the run."""
@@ -207,7 +204,8 @@ class AutoMLRun:
         """The candidates with their out-of-fold scores, best first."""
         import pandas as pd
 
-        return pd.DataFrame([one.model_dump() for one in self._artefact("comparison").leaderboard], columns=COLUMNS)
+        board = self._artefact("comparison").leaderboard
+        return pd.DataFrame([one.model_dump(exclude={"candidate"}) for one in board])
 
     @property
     def report(self) -> ReportPage:
@@ -261,7 +259,7 @@ class AutoMLRun:
 
     @property
     def _verdict(self) -> VerdictText:
-        from palmette.automl.report import verdict_text
+        from palmette.automl.report.verdict import verdict_text
 
         return verdict_text(self.assessment, self._artefact("comparison").measured)
 
@@ -280,11 +278,9 @@ class AutoMLRun:
         from palmette.automl.report.verdict import MARKS
 
         verdict = self._verdict
-        lines = (verdict.better, verdict.constraints, *verdict.results)
-        items = "".join(f"<li>{MARKS[one.status]} {html.escape(str(one))}</li>" for one in lines)
-        figures = "; ".join(f"{one.label}: {one.value}" for one in verdict.quantities)
+        items = "".join(f"<li>{MARKS[one.status]} {html.escape(str(one))}</li>" for one in verdict.lines)
         board = self.leaderboard.head(5).drop(columns=["low", "high"]).round(4).to_html(index=False, border=0)
         return (
             f"<h4>{html.escape(self._title)}</h4><p><b>{html.escape(verdict.headline)}</b></p><ul>{items}</ul>"
-            f"<p>{html.escape(figures)}</p>{board}<p><code>{html.escape(str(self.folder))}</code></p>"
+            f"<p>{html.escape(verdict.figures)}</p>{board}<p><code>{html.escape(str(self.folder))}</code></p>"
         )

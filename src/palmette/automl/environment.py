@@ -14,7 +14,7 @@ from palmette.automl.artefacts import Store
 from palmette.automl.composition import unavailable
 from palmette.automl.endpoint.folder import require_replaceable
 from palmette.automl.kinds import Track
-from palmette.automl.report import describe
+from palmette.automl.report.page import describe
 from palmette.automl.samples import DataSource, Samples, TableError
 from palmette.automl.task_spec.request import DataSummary, Request
 from palmette.automl.task_spec.spec import FieldSource, TaskSpec, merged

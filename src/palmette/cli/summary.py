@@ -70,15 +70,14 @@ def _print_model(summary: Mapping[str, Any]) -> None:
     """Prints the verdict, the candidates, and the folder."""
     from palmette.automl.artefacts import Assessment, LeaderboardRow
     from palmette.automl.formatting import metric, seconds
-    from palmette.automl.report import verdict_text
     from palmette.automl.report.tables import leaderboard
-    from palmette.automl.report.verdict import MARKS
+    from palmette.automl.report.verdict import MARKS, verdict_text
 
     verdict = verdict_text(Assessment.model_validate(summary["assessment"]), summary["measured"])
     click.secho(verdict.headline, bold=True)
-    for line in (verdict.better, verdict.constraints, *verdict.results):
+    for line in verdict.lines:
         click.echo(f"{click.style(MARKS[line.status], fg=COLOURS[line.status])} {line!s}")
-    click.echo("; ".join(f"{figure.label}: {figure.value}" for figure in verdict.quantities))
+    click.echo(verdict.figures)
     click.echo()
     lines = leaderboard([LeaderboardRow.model_validate(one) for one in summary["leaderboard"]])[:SHOWN]
     rows = [

@@ -64,19 +64,18 @@ def model_form(folder: Folder) -> dict[str, Any]:
     """The verdict, the leaderboard, and an example row from which the form is made."""
     from palmette.automl.artefacts import Assessment, Comparison
     from palmette.automl.endpoint.delivered import delivered, example_row
-    from palmette.automl.report import verdict_text
     from palmette.automl.report.tables import leaderboard
+    from palmette.automl.report.verdict import verdict_text
 
     assessment = Assessment.model_validate(_value(folder, "assessment"))
     comparison = Comparison.model_validate(_value(folder, "comparison"))
     verdict = verdict_text(assessment, comparison.measured)
-    lines = (verdict.better, verdict.constraints, *verdict.results)
     package = delivered(str(folder))
     return {
         "folder": str(package),
         "headline": verdict.headline,
-        "lines": [{"status": one.status, "text": str(one)} for one in lines],
-        "quantities": [{"label": one.label, "value": one.value} for one in verdict.quantities],
+        "lines": [{"status": one.status, "text": str(one)} for one in verdict.lines],
+        "quantities": [{"label": label, "value": value} for label, value in verdict.quantities.items()],
         "measured": comparison.measured,
         "leaderboard": [
             {

@@ -16,7 +16,7 @@ from palmette.automl.actors.comparator.actor import Comparator, FittedPackage
 from palmette.automl.artefacts import Assembly, Comparison
 from palmette.automl.candidates import Trial
 from palmette.automl.problems.problem import problem_of
-from palmette.automl.project import write_package
+from palmette.automl.project.writer import write_package
 from palmette.automl.search import results
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
 from palmette.automl.splitting import DataSplits

@@ -13,7 +13,7 @@ from small_delivery import SmallDelivery, small_delivery
 from palmette.automl.actors.deployer import actor as deploying
 from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint.folder import MANIFEST
-from palmette.automl.project import FITTED
+from palmette.automl.project.built import FITTED
 from palmette.engine import TERMINATE
 from palmette.errors import UserError
 

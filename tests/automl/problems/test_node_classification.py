@@ -20,7 +20,9 @@ from palmette.automl.measure import Predictions
 from palmette.automl.problem_traits import problems_of
 from palmette.automl.problems.graph.problem import homophily
 from palmette.automl.problems.problem import EnsembleMember, problem_of
-from palmette.automl.project import BuiltPackage, in_file_form, write_package
+from palmette.automl.project.built import BuiltPackage
+from palmette.automl.project.reading import in_file_form
+from palmette.automl.project.writer import write_package
 from palmette.automl.samples.load import load
 from palmette.automl.search.job import CONTEXT, ROWS
 from palmette.automl.search.runs import Search

@@ -17,7 +17,8 @@ from palmette.automl.candidates import (
     SeriesUse,
     Strategy,
 )
-from palmette.automl.project import BuiltPackage, write_package
+from palmette.automl.project.built import BuiltPackage
+from palmette.automl.project.writer import write_package
 from palmette.automl.samples import Reading
 from palmette.sandbox import Sandbox
 

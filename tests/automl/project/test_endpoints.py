@@ -27,8 +27,8 @@ from small_graphs import graph_blueprint, tables
 from small_packages import REMARK, blueprint_of, selection_of
 
 from palmette.automl.candidates import Blueprint, ColumnUse
-from palmette.automl.project import write_package
 from palmette.automl.project.reading import in_file_names
+from palmette.automl.project.writer import write_package
 
 RANDOM = np.random.default_rng(0)
 NUMBER = ColumnUse(name="age", kind="number", examples=(1.0, 2.0))

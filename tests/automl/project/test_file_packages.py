@@ -22,7 +22,9 @@ from palmette.automl.endpoint.checking import answers_of, of_tests, rows_of_requ
 from palmette.automl.endpoint.delivered import answer_file
 from palmette.automl.endpoint.service import Service
 from palmette.automl.measure import Predictions
-from palmette.automl.project import BuiltPackage, in_file_form, vendoring
+from palmette.automl.project import vendoring
+from palmette.automl.project.built import BuiltPackage
+from palmette.automl.project.reading import in_file_form
 from palmette.automl.samples.load import load
 from palmette.engine import registry
 from palmette.sandbox import Sandbox

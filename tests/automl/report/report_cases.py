@@ -27,7 +27,7 @@ from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, Colum
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, ReportData
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
-from palmette.automl.report import ReportFindings
+from palmette.automl.report.findings import ReportFindings
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.samples import Repair as DataRepair
 from palmette.automl.splitting import HoldOut, SplitRequest

@@ -15,8 +15,9 @@ from report_cases import METRICS, ROWS, Page, findings_for
 from palmette.automl.artefacts import Assembly, Assessment, FeatureImportance, MeasuredRound, Score
 from palmette.automl.measure import Predictions
 from palmette.automl.problems.problem import Measured, ReportData
-from palmette.automl.report import ReportFindings, page, pages
-from palmette.automl.report.page import SECTIONS
+from palmette.automl.report import page
+from palmette.automl.report.findings import ReportFindings
+from palmette.automl.report.page import SECTIONS, pages
 from palmette.automl.samples import Samples
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.weights import Weights

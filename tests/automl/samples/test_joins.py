@@ -10,7 +10,7 @@ import pytest
 from small_packages import blueprint_of, selection_of
 
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.project import write_package
+from palmette.automl.project.writer import write_package
 from palmette.automl.samples import TableError
 from palmette.automl.samples.load import load, reload
 

@@ -11,7 +11,7 @@ from palmette.automl.artefacts import Delivery
 from palmette.automl.endpoint.folder import read_manifest
 from palmette.automl.kinds import TEXT_FILES, kind_of_file, with_contents
 from palmette.automl.opening import files_below
-from palmette.automl.project import ANSWERS, run_program
+from palmette.automl.project.built import ANSWERS, run_program
 from palmette.automl.samples import Repairs
 from palmette.automl.samples.files import file_set, place_of, readable, with_texts
 from palmette.automl.samples.load import tables_at

@@ -6,7 +6,8 @@ from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint.delivered import artefact, delivered
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
-from palmette.automl.project import in_file_names, run_program
+from palmette.automl.project.built import run_program
+from palmette.automl.project.reading import in_file_names
 from palmette.automl.samples import Samples
 from palmette.automl.splitting import DataSplits
 from palmette.documents import Model

@@ -15,7 +15,7 @@ from palmette.automl.endpoint.delivered import artefact, delivered
 from palmette.automl.endpoint.folder import CACHES, add
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
-from palmette.automl.project import FITTED, MODEL, BuiltPackage
+from palmette.automl.project.built import FITTED, MODEL, BuiltPackage
 from palmette.automl.samples import Samples
 from palmette.automl.samples.load import in_classes, load
 from palmette.automl.splitting import DataSplits

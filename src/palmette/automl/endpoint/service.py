@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from palmette.automl.project import surroundings
+from palmette.automl.project.built import surroundings
 from palmette.sandbox import Process, Sandbox, python_command
 
 LOOPBACK = "127.0.0.1"

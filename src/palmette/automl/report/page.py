@@ -14,7 +14,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from palmette.automl import formatting
+from palmette.automl.artefacts import Comparison, Delivery
 from palmette.automl.composition import encoder_named, learner_named
+from palmette.automl.endpoint.folder import add
 from palmette.automl.measure import METRICS
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.report.figures import (
@@ -25,12 +27,13 @@ from palmette.automl.report.figures import (
     forecast_figures,
     regression_results,
 )
-from palmette.automl.report.findings import ReportFindings
+from palmette.automl.report.findings import ReportFindings, findings_of
 from palmette.automl.report.interpretation import interpretation
 from palmette.automl.report.plots import bar, interval_bar, level
 from palmette.automl.report.tables import leaderboard, left_out, limits, summary
 from palmette.automl.report.verdict import MARKS
 from palmette.automl.weights import Weights, weights_named
+from palmette.engine import RunResult, run_state
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 1000  # most characters of a text
@@ -40,6 +43,16 @@ LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", 
 LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "price", "seconds", "share", "short")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&]|:(?=//)|(?<=www)\.)")
+
+
+def describe(run: Path) -> None:
+    """Writes report and model card of a run into its delivered folder, if that still holds its delivery."""
+    result = RunResult(run, run_state(run), "finished")
+    if "delivery" not in result.state.artefacts:  # a topology may end before
+        return
+    folder, files = Path(result.artefact("delivery", Delivery).folder), result.artefact("comparison", Comparison).files
+    if all((folder / one.path).is_file() and (folder / one.path).read_bytes() == one.text.encode() for one in files):
+        add(folder, pages(findings_of(result)))
 
 
 def pages(findings: ReportFindings) -> dict[str, str]:

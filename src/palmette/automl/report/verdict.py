@@ -31,13 +31,6 @@ class VerdictLine(NamedTuple):
         return ": ".join(filter(None, (self.text, self.detail)))
 
 
-class QuantityText(NamedTuple):
-    """Another measured quantity."""
-
-    label: str
-    value: str
-
-
 class VerdictText(NamedTuple):
     """An assessment as text."""
 
@@ -47,7 +40,17 @@ class VerdictText(NamedTuple):
     better: VerdictLine
     constraints: VerdictLine  # all constraints together
     results: tuple[VerdictLine, ...]  # one line for each constraint
-    quantities: tuple[QuantityText, ...]
+    quantities: dict[str, str]  # other measured quantities, by label
+
+    @property
+    def lines(self) -> tuple[VerdictLine, ...]:
+        """All lines."""
+        return (self.better, self.constraints, *self.results)
+
+    @property
+    def figures(self) -> str:
+        """The quantities in one line."""
+        return "; ".join(f"{label}: {value}" for label, value in self.quantities.items())
 
     @property
     def headline(self) -> str:
@@ -69,7 +72,7 @@ def verdict_text(assessment: Assessment, compared: str = "out of fold") -> Verdi
         better=_better(assessment),
         constraints=_together(assessment),
         results=tuple(VerdictLine(one.status, one.wish, one.measured) for one in assessment.results),
-        quantities=tuple(_quantities(assessment)),
+        quantities=dict(_quantities(assessment)),
     )
 
 
@@ -103,17 +106,17 @@ def _together(assessment: Assessment) -> VerdictLine:
     return VerdictLine(assessment.status, f"{kept} of {many(len(results), 'requirement')} kept", "; ".join(broken))
 
 
-def _quantities(assessment: Assessment) -> Iterator[QuantityText]:
+def _quantities(assessment: Assessment) -> Iterator[tuple[str, str]]:
     latency = assessment.latency
     if latency is None:
-        yield QuantityText("Answer for one row", "not measured")
+        yield "Answer for one row", "not measured"
     else:
         low, middle, high, most = (seconds(one / 1000) for one in (latency.low, latency.p50, latency.high, latency.p95))
-        yield QuantityText("Answer for one row, median", f"{middle} ({low} to {high})")
-        yield QuantityText("95 % of answers within", most)
+        yield "Answer for one row, median", f"{middle} ({low} to {high})"
+        yield "95 % of answers within", most
         if latency.batch_seconds is not None:
-            yield QuantityText("Answers for all held-out rows", seconds(latency.batch_seconds))
-    yield QuantityText("Model on disk", size(assessment.megabytes))
+            yield "Answers for all held-out rows", seconds(latency.batch_seconds)
+    yield "Model on disk", size(assessment.megabytes)
     if assessment.parameters is not None:
-        yield QuantityText("Parameters", number(assessment.parameters))
-    yield QuantityText("Training", seconds(assessment.training_seconds))
+        yield "Parameters", number(assessment.parameters)
+    yield "Training", seconds(assessment.training_seconds)

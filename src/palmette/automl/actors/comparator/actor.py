@@ -18,7 +18,8 @@ from palmette.automl.own_code import located, sampled, used_modules
 from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.problem import problem_of
-from palmette.automl.project import MODEL, BuiltPackage, write_package
+from palmette.automl.project.built import MODEL, BuiltPackage
+from palmette.automl.project.writer import write_package
 from palmette.automl.search.results import CandidateResult, comparable, fit_seconds, fitted_rows, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import MARK

@@ -16,7 +16,7 @@ from palmette.automl.endpoint.folder import CACHES, differing, place, read_manif
 from palmette.automl.kinds import YES_AND_NO
 from palmette.automl.measure import Predictions
 from palmette.automl.own_code import located
-from palmette.automl.project import FITTED, MODEL, BuiltPackage
+from palmette.automl.project.built import FITTED, MODEL, BuiltPackage
 from palmette.automl.samples import Loaded
 from palmette.automl.samples.load import reload
 from palmette.automl.samples.tables import clean_names

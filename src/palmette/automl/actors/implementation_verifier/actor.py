@@ -17,7 +17,7 @@ from palmette.automl.planning.constraints import HOLDS
 from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER, better_before, can_revise, measured_round
 from palmette.automl.problems.problem import problem_of
-from palmette.automl.project import MODEL, BuiltPackage, run_program
+from palmette.automl.project.built import MODEL, BuiltPackage, run_program
 from palmette.automl.task_spec.spec import Constraint, LearnerWish, TaskSpec
 from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
