@@ -18,7 +18,7 @@ from palmette.automl.actors.model_planner.actor import ModelPlanner
 from palmette.automl.actors.plan_writer.actor import PlanWriter
 from palmette.automl.artefacts import (
     Choice,
-    DataPlans,
+    DataPlan,
     Knowledge,
     MeasuredCandidate,
     MeasuredRound,
@@ -61,7 +61,7 @@ class Chain(NamedTuple):
 
     knowledge: Knowledge
     plans: Plans
-    data_plans: DataPlans
+    data_plan: DataPlan
     proposals: Proposals
     choice: Choice
     blueprint: Blueprint
@@ -113,7 +113,7 @@ def made(cls: type[Agent], input: Any, **fields: Any) -> Any:
 STAGES: tuple[tuple[type[Agent], str], ...] = (
     (KnowledgeRetriever, "knowledge"),
     (PlanWriter, "plans"),
-    (DataPlanner, "data_plans"),
+    (DataPlanner, "data_plan"),
     (ModelPlanner, "proposals"),
     (ExecutionVerifier, "choice"),
     (GuidelineWriter, "blueprint"),

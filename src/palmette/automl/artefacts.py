@@ -113,21 +113,14 @@ class Treatment(Model):
 
 
 class DataPlan(Model):
-    """A plan's data steps: treatments, derived features and encoders."""
+    """The data steps of all plans: treatments, derived features and encoders."""
 
-    plan: str = ""
     treatments: tuple[Treatment, ...]
     """One for each column except the target."""
     derived: tuple[Derived, ...] = ()
-    encoders: Mapping[Kind, str] = Field(default_factory=dict)
-    """By kind, the encoder of candidates that specify none."""
+    encoders: Mapping[str, Mapping[Kind, str]] = Field(default_factory=dict)
+    """By plan and kind, the encoder of candidates that specify none."""
     reason: str = ""
-
-
-class DataPlans(Model):
-    """One data plan for each plan, in the same order."""
-
-    data_plans: tuple[DataPlan, ...]
 
 
 class Estimate(Model):

@@ -76,7 +76,7 @@ def test_what_is_trained_follows_from_the_plan(deals: Given) -> None:
 
 def test_clustering_is_planned_without_labels_and_without_scores(groups: Given) -> None:
     done = chain(groups)
-    kinds = {one.column: one.kind for one in done.data_plans.data_plans[0].treatments}
+    kinds = {one.column: one.kind for one in done.data_plan.treatments}
     assert kinds == {"x": "number", "y": "number", "kind": "drop"}
     assert {one.learner for plan in done.plans.plans for one in plan.candidates} <= {"kmeans", "gmm"}
     assert done.blueprint.ensembling == "single" and done.blueprint.labels == "kind"
@@ -199,8 +199,8 @@ def test_a_missed_limit_narrows_the_plan_by_what_was_measured(deals: Given) -> N
     assert digest(first.plans[0]) in again.tried and again.rounds[0].milliseconds == 31.0
     before = chain(given)
     asked, provider = known(given, DataPlanner, plans=again), Canned([])
-    kept = DataPlanner(models(provider)).run(asked, context(last=before.data_plans)).output
-    assert [one.plan for one in kept.data_plans] == [one.name for one in again.plans] and not provider.prompts
+    kept = DataPlanner(models(provider)).run(asked, context(last=before.data_plan)).output
+    assert [*kept.encoders] == [one.name for one in again.plans] and not provider.prompts
     done = chain(given, knowledge=before.knowledge, plans=again)
     assert done.choice.proposal.plan == again.plans[0]
     estimates = {one.candidate.name: one for one in done.choice.proposal.estimates}

@@ -95,7 +95,7 @@ def test_a_model_edits_the_data_plans_and_unlocks_nothing(
     assert (attempt.output is None) == refused
     if attempt.output:
         assert faults(DataPlanner, asked, attempt) == set()
-        drops = {one.column for one in attempt.output.data_plans[0].treatments if one.kind == "drop"}
+        drops = {one.column for one in attempt.output.treatments if one.kind == "drop"}
         assert drops >= {"number", "currency"}
 
 
@@ -107,7 +107,7 @@ def test_edits_of_the_data_reach_the_blueprint(deals: Given) -> None:
         "encoders": [{"encoder": "number_normal", "plans": [done.plans.plans[0].name]}],
     }
     data = answered(DataPlanner, known(deals, DataPlanner, plans=done.plans), answer).output
-    again = chain(deals, knowledge=done.knowledge, plans=done.plans, data_plans=data)
+    again = chain(deals, knowledge=done.knowledge, plans=done.plans, data_plan=data)
     assert [one.name for one in again.blueprint.derived] == ["size_per_call"]
     assert "In metres." in again.blueprint.column("size").note
     encoders = {one.name: dict(one.encoders) for one in again.blueprint.candidates}
@@ -117,7 +117,7 @@ def test_edits_of_the_data_reach_the_blueprint(deals: Given) -> None:
 def test_derived_features_of_a_model_are_trained_beside_the_rules_candidates(deals: Given) -> None:
     done = chain(deals)
     data = answered(DataPlanner, known(deals, DataPlanner, plans=done.plans), {"derived": [RATIO]}).output
-    planned = chain(deals, knowledge=done.knowledge, plans=done.plans, data_plans=data).blueprint
+    planned = chain(deals, knowledge=done.knowledge, plans=done.plans, data_plan=data).blueprint
     blueprint = composed(planned, (), ())
     leader, other = planned.candidates[:2]
     plain = [one for one in blueprint.candidates if not one.derived]
@@ -135,7 +135,7 @@ def test_derived_features_of_a_model_are_trained_beside_the_rules_candidates(dea
 def test_a_model_ranks_candidates_and_estimates_nothing(deals: Given, change: dict[str, Any], refused: bool) -> None:
     done = chain(deals)
     plan = done.plans.plans[0]
-    asked = known(deals, ModelPlanner, plans=done.plans, data_plans=done.data_plans)
+    asked = known(deals, ModelPlanner, plans=done.plans, data_plan=done.data_plan)
     attempt = answered(ModelPlanner, asked, {"plans": [{"plan": plan.name, **change}]})
     assert (attempt.output is None) == refused
     if attempt.output is None:

@@ -174,7 +174,6 @@ def samples(**kinds: Any) -> Samples:
 
 
 PLAN = DataPlan(
-    plan="a",
     treatments=(
         Treatment(column="a", kind="number", reason=""),
         Treatment(column="b", kind="number", reason=""),

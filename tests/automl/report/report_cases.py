@@ -183,7 +183,7 @@ def comparison_with(metric: str, text: str) -> Comparison:
 
 def plans_with(text: str) -> dict[str, Any]:
     plans = [Plan(name=f"{text} {letter}", idea=text, candidates=CANDIDATES) for letter in "ab"]
-    data = DataPlan(plan=plans[0].name, treatments=())
+    data = DataPlan(treatments=())
     estimate = Estimate(candidate=CANDIDATES[0], cost=Cost(1, 1, 1))
     return {
         "plans": Plans(plans=tuple(plans)),

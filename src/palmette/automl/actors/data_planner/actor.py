@@ -1,11 +1,8 @@
 """The actor `data_planner`: decides for all plans at once what becomes of the columns."""
 
-from collections.abc import Iterable
-from itertools import cycle
-
 from palmette.automl import context as shown
 from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
-from palmette.automl.artefacts import DataPlan, DataPlans, Plans
+from palmette.automl.artefacts import DataPlan, Plans
 from palmette.automl.composition import encoder_named, encoders, learner_named
 from palmette.automl.planning.columns import ColumnEdits, data_plan, edited, objections, unsound
 from palmette.documents import Model
@@ -35,19 +32,18 @@ class DataPlanner(RuledAgent):
 
     name = "data_planner"
     description = "Decides the data steps of all plans: the treatment of every column, derived features, encoders."
-    produces = "data_plans"
+    produces = "data_plan"
     Input = DataPlannerInput
-    Output = DataPlans
+    Output = DataPlan
     Answer = DataAnswer
     codes = ("data-plan",)
 
-    def by_rule(self, input: DataPlannerInput, context: Context) -> DataPlans:
-        return _carried(input, context) or _same_for_all(input, [_drawn(input)])
+    def by_rule(self, input: DataPlannerInput, context: Context) -> DataPlan:
+        return _carried(input, context) or _drawn(input)
 
-    def in_short(self, output: DataPlans) -> str:
-        first = next(iter(output.data_plans))
-        used = sum(one.kind != "drop" for one in first.treatments)
-        return f"{counted(used, 'column')} used, {counted(len(first.derived), 'derived feature')}"
+    def in_short(self, output: DataPlan) -> str:
+        used = sum(one.kind != "drop" for one in output.treatments)
+        return f"{counted(used, 'column')} used, {counted(len(output.derived), 'derived feature')}"
 
     def is_settled(self, input: DataPlannerInput, context: Context) -> bool:
         """Plans were revised: what was decided about the columns stands."""
@@ -84,21 +80,21 @@ class DataPlanner(RuledAgent):
                     found.append(f"No learner of {name!r} takes the layouts of {one.encoder!r}.")
         return " ".join(found)
 
-    def read(self, answer: DataAnswer, input: DataPlannerInput, context: Context) -> Attempt[DataPlans]:
-        drawn = edited(_drawn(input), answer).model_copy(update={"reason": answer.reason})
-        made = []
-        for plan in input.plans.plans:
-            wanted = [one.encoder for one in answer.encoders if not one.plans or plan.name in one.plans]
-            made.append(drawn.model_copy(update={"encoders": {encoder_named(name).kind: name for name in wanted}}))
-        return Attempt(_same_for_all(input, made), answer.reason, answer.fix)
+    def read(self, answer: DataAnswer, input: DataPlannerInput, context: Context) -> Attempt[DataPlan]:
+        encoders = {
+            plan.name: {
+                encoder_named(one.encoder).kind: one.encoder
+                for one in answer.encoders
+                if plan.name in (one.plans or (plan.name,))
+            }
+            for plan in input.plans.plans
+        }
+        made = edited(_drawn(input), answer).model_copy(update={"encoders": encoders, "reason": answer.reason})
+        return Attempt(made, answer.reason, answer.fix)
 
-    def check(self, input: DataPlannerInput, output: DataPlans, context: Context) -> Verdict:
+    def check(self, input: DataPlannerInput, output: DataPlan, context: Context) -> Verdict:
         """Every kind suits its column, and features are derived from used columns."""
-        wrong = (
-            Violation(code="data-plan-unsound", message=message, subject=plan.plan)
-            for plan in output.data_plans
-            for message in unsound(plan, input.samples)
-        )
+        wrong = (Violation(code="data-plan-unsound", message=message) for message in unsound(output, input.samples))
         return verdict("data plans", wrong, self.in_short(output))
 
 
@@ -106,14 +102,10 @@ def _drawn(input: DataPlannerInput) -> DataPlan:
     return data_plan(input.task, input.samples, input.profile, input.splits.train)
 
 
-def _same_for_all(input: DataPlannerInput, data: Iterable[DataPlan]) -> DataPlans:
-    turns = zip(input.plans.plans, cycle(data), strict=False)
-    return DataPlans(data_plans=tuple(one.model_copy(update={"plan": plan.name}) for plan, one in turns))
-
-
-def _carried(input: DataPlannerInput, context: Context) -> DataPlans | None:
+def _carried(input: DataPlannerInput, context: Context) -> DataPlan | None:
     """The data plan of earlier plans for those that were revised; None where there is none, or it has failed."""
     last = context.last
-    if not isinstance(last, DataPlans) or not input.plans.plans[0].revision or context.evidence or context.attempt > 1:
+    if not isinstance(last, DataPlan) or not input.plans.plans[0].revision or context.evidence or context.attempt > 1:
         return None
-    return _same_for_all(input, last.data_plans[:1])
+    encoders = dict.fromkeys((one.name for one in input.plans.plans), next(iter(last.encoders.values()), {}))
+    return last.model_copy(update={"encoders": encoders})

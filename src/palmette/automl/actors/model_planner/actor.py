@@ -1,12 +1,14 @@
 """The actor `model_planner`: searches all plans for the candidates that are worth training, without training any."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from palmette.automl import context as shown
 from palmette.automl.actors.shared import PlanningInput, RuledAgent
-from palmette.automl.artefacts import DataPlan, DataPlans, Estimate, Plan, Plans, Proposal, Proposals
+from palmette.automl.artefacts import DataPlan, Estimate, Plan, Plans, Proposal, Proposals
 from palmette.automl.candidates import Candidate, substance
 from palmette.automl.composition import encoder_named, learner_named
+from palmette.automl.kinds import Kind
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.drafting import PlanContext
 from palmette.documents import Model
@@ -17,15 +19,14 @@ from palmette.llm import NEEDED, Answer, Section, section
 
 class ModelPlannerInput(PlanningInput):
     plans: Plans
-    data_plans: DataPlans
+    data_plan: DataPlan
 
     def begun(self) -> tuple[PlanContext, dict[str, Proposal]]:
-        """The context with the columns that the data plans leave, and the rules' proposals by plan."""
+        """The context with the columns that the data plan leaves, and the rules' proposals by plan."""
         known = self.known(rounds=self.plans.rounds)
-        drawn = blueprint(self.task, self.samples, self.profile, self.data_plans.data_plans[0])
+        drawn = blueprint(self.task, self.samples, self.profile, self.data_plan)
         known = replace(known, blueprint=drawn.model_copy(update={"seconds": known.blueprint.seconds}))
-        pairs = zip(self.plans.plans, self.data_plans.data_plans, strict=True)
-        return known, {plan.name: proposal(plan, data, known) for plan, data in pairs}
+        return known, {plan.name: proposal(plan, self.data_plan, known) for plan in self.plans.plans}
 
 
 class PlanChanges(Model):
@@ -93,10 +94,10 @@ class ModelPlanner(RuledAgent):
         return Attempt(Proposals(proposals=tuple(proposals.values())), answer.reason, answer.fix)
 
 
-def encoded(candidate: Candidate, data: DataPlan) -> Candidate:
-    """Adds the data plan's encoders to a candidate, for the kinds that it leaves open and its learner supports."""
+def encoded(candidate: Candidate, encoders: Mapping[Kind, str]) -> Candidate:
+    """Adds a plan's encoders to a candidate, for the kinds that it leaves open and its learner supports."""
     layout = learner_named(candidate.learner).layout
-    fitting = {kind: name for kind, name in data.encoders.items() if layout in encoder_named(name).layouts}
+    fitting = {kind: name for kind, name in encoders.items() if layout in encoder_named(name).layouts}
     return candidate.model_copy(update={"encoders": {**fitting, **candidate.encoders}})
 
 
@@ -108,7 +109,7 @@ def estimate(candidate: Candidate, context: PlanContext) -> Estimate:
 
 def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
     """Returns a plan's candidates that fit time and limits, in order; if none does, the one that comes closest."""
-    found = [estimate(encoded(one, data), context) for one in plan.candidates]
+    found = [estimate(encoded(one, data.encoders.get(plan.name, {})), context) for one in plan.candidates]
     ratios = {one.candidate.name: context.misfit(one.cost, context.tolerance) for one in found}
     fitting = [one for one in found if ratios[one.candidate.name] <= 1]
     kept = fitting or [min(found, key=lambda one: ratios[one.candidate.name])]
