@@ -178,11 +178,9 @@ class AutoMLRun:
     @classmethod
     def open(cls, run: str | Path = "latest") -> AutoMLRun:
         """Opens an earlier run by id or folder; `latest` is the newest run with a model."""
-        from palmette.automl.endpoint.delivered import run_of
-        from palmette.engine import RunResult, run_state
+        from palmette.automl.endpoint.delivered import opened
 
-        folder = run_of(str(run))
-        return cls(RunResult(folder, run_state(folder), "finished"))
+        return cls(opened(str(run)))
 
     @property
     def folder(self) -> Path:

@@ -37,7 +37,7 @@ def test_a_converted_model_predicts_as_the_model(
     rows = guests(problem, 100, seed=1)
     monkeypatch.setattr(onnx_export, "delivered", lambda _: package.folder)
     artefacts = {"blueprint": blueprint, "samples": None, "profile": SimpleNamespace(split=None)}
-    monkeypatch.setattr(onnx_export, "artefact", lambda run, name, kind: artefacts[name])
+    monkeypatch.setattr(onnx_export, "opened", lambda _: SimpleNamespace(artefact=lambda name, _: artefacts[name]))
     monkeypatch.setattr(DataSplits, "of", lambda *_: DataSplits(rows, rows, None))
     if inverse is None:
         with pytest.raises(UserError) as refused:
@@ -51,7 +51,8 @@ def test_a_converted_model_predicts_as_the_model(
 
 def test_what_depends_on_other_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_export, "delivered", lambda _: tmp_path)
-    monkeypatch.setattr(onnx_export, "artefact", lambda *_: blueprint_of("forecasting"))
+    blueprint = blueprint_of("forecasting")
+    monkeypatch.setattr(onnx_export, "opened", lambda _: SimpleNamespace(artefact=lambda *_: blueprint))
     with pytest.raises(UserError, match="depends on a history of rows"):
         export_onnx("run", tmp_path / "model.onnx")
 
@@ -61,7 +62,7 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(onnx_export, "PROGRAM", "import no_such_converter")
     monkeypatch.setattr(onnx_export, "delivered", lambda _: tmp_path)
     artefacts = {"blueprint": blueprint, "samples": None, "profile": SimpleNamespace(split=None)}
-    monkeypatch.setattr(onnx_export, "artefact", lambda run, name, kind: artefacts[name])
+    monkeypatch.setattr(onnx_export, "opened", lambda _: SimpleNamespace(artefact=lambda name, _: artefacts[name]))
     monkeypatch.setattr(DataSplits, "of", lambda *_: DataSplits(rows, rows, None))
     with pytest.raises(MachineError, match="no_such_converter"):
         export_onnx("run", tmp_path / "model.onnx")

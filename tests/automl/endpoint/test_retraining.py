@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,7 +28,8 @@ def folder(small: SmallDelivery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """The delivery of a run."""
     shutil.copytree(small.delivery.folder, tmp_path / "delivered")
     monkeypatch.setattr(retraining, "delivered", lambda _: tmp_path / "delivered")
-    monkeypatch.setattr(retraining, "artefact", lambda _, name, __: small.shop.known[name])
+    run = SimpleNamespace(artefact=lambda name, _: small.shop.known[name])
+    monkeypatch.setattr(retraining, "opened", lambda _: run)
     return tmp_path / "delivered"
 
 

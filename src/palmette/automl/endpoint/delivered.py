@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import pandas as pd
 
@@ -16,8 +15,7 @@ from palmette.automl.samples import Repairs
 from palmette.automl.samples.files import file_set, place_of, readable, with_texts
 from palmette.automl.samples.load import tables_at
 from palmette.automl.samples.values import text_of
-from palmette.documents import Model
-from palmette.engine import ArtefactStore, find_run, list_runs, run_state
+from palmette.engine import RunResult, find_run, list_runs, run_state
 from palmette.engine.runs import summarise
 from palmette.errors import MachineError, RunError, UserError
 from palmette.problems import error_of
@@ -27,7 +25,6 @@ from palmette.sandbox.temporary import temporary_folder
 
 SECONDS = 3600.0  # for the prediction of a file
 REFUSAL = "ColumnError: "
-T = TypeVar("T", bound=Model)
 
 
 def run_of(place: str) -> Path:
@@ -47,23 +44,21 @@ def delivered(place: str) -> Path:
     """
     if read_manifest(Path(place)) is not None:
         return Path(place).absolute()
-    run = run_of(place)
-    state = run_state(run)
-    if "delivery" not in state.artefacts:
-        found = summarise(run, state)
-        if state.opened is None or state.opened.environment != "automl":
-            raise error_of(RunError, "no-model", run=run, found=found)
-        raise error_of(RunError, "not-delivered", run=run, found=found)
-    folder = Path(Delivery.model_validate(ArtefactStore(run).get(state.artefacts["delivery"].digest)).folder)
+    run = opened(place)
+    if "delivery" not in run.state.artefacts:
+        found, begun = summarise(run.folder, run.state), run.state.opened
+        code = "not-delivered" if begun and begun.environment == "automl" else "no-model"
+        raise error_of(RunError, code, run=run.folder, found=found)
+    folder = Path(run.artefact("delivery", Delivery).folder)
     if read_manifest(folder) is None:
-        raise error_of(RunError, "delivery-missing", run=run, folder=str(folder))
+        raise error_of(RunError, "delivery-missing", run=run.folder, folder=str(folder))
     return folder
 
 
-def artefact(run: str, name: str, kind: type[T]) -> T:
-    """An artefact of a run."""
-    folder = run_of(run)
-    return kind.model_validate(ArtefactStore(folder).get(run_state(folder).artefacts[name].digest))
+def opened(place: str) -> RunResult:
+    """A run with its artefacts."""
+    folder = run_of(place)
+    return RunResult(folder, run_state(folder), "finished")
 
 
 def example_row(folder: Path) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from palmette.automl.candidates import Blueprint
-from palmette.automl.endpoint.delivered import artefact, delivered
+from palmette.automl.endpoint.delivered import delivered, opened
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project.built import run_program
@@ -40,10 +40,11 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         UserError: The model has no converter, e.g. an ensemble with several encoders.
         MachineError: A converter is not installed.
     """
-    folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
+    folder, made = delivered(run), opened(run)
+    blueprint = made.artefact("blueprint", Blueprint)
     if why := problem_of(blueprint).no_onnx:
         raise error_of(UserError, "no-onnx", why=why)
-    splits = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile).split)
+    splits = DataSplits.of(made.artefact("samples", Samples), made.artefact("profile", Profile).split)
     rows = splits.judged.holdout.head(ROWS)
     with temporary_folder() as scratch:
         in_file_names(rows, blueprint).to_parquet(scratch / "rows.parquet", index=False)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.candidates import Blueprint, Strategy
-from palmette.automl.endpoint.delivered import artefact, delivered
+from palmette.automl.endpoint.delivered import delivered, opened
 from palmette.automl.endpoint.folder import CACHES, add
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
@@ -57,7 +57,7 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
         UserError: The file lacks columns, has unknown classes, or has too few new rows.
         MachineError: The package fails.
     """
-    folder, blueprint = delivered(run), artefact(run, "blueprint", Blueprint)
+    folder, blueprint = delivered(run), opened(run).artefact("blueprint", Blueprint)
     if not problem_of(blueprint).draws_rows:
         raise error_of(UserError, "retraining-unsupported", blueprint=blueprint, folder=str(folder), data=data)
     rows, beside = _rows(data, table, blueprint)
@@ -124,8 +124,9 @@ def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, p
 
 def _repeated(run: str, rows: pd.DataFrame, blueprint: Blueprint) -> NDArray[np.bool_]:
     """(n,): whether the old model was trained on the row; False where the data of the run are gone."""
+    made = opened(run)
     try:
-        known = DataSplits.of(artefact(run, "samples", Samples), artefact(run, "profile", Profile).split).train
+        known = DataSplits.of(made.artefact("samples", Samples), made.artefact("profile", Profile).split).train
     except UserError:
         return np.zeros(len(rows), dtype=bool)
     columns = [name for name in (*(one.name for one in blueprint.columns), blueprint.target) if name in rows]
