@@ -64,7 +64,7 @@ def test_a_draft_names_labels_and_halves() -> None:
     made = problem_named("clustering").draft(TaskSpec(labels="tribe", metric="rand"), ANYTHING, visitors())
     assert (made["metric"], made["labels"], made["folds"]) == ("rand", "tribe", Folds(count=2))
     with pytest.raises(UserError, match="no column of labels"):
-        problem_named("clustering").objective(TaskSpec(metric="rand"), ANYTHING)
+        problem_named("clustering").objective(TaskSpec(metric="rand"))
     text = ANYTHING.model_copy(update={"columns": (ColumnUse(name="note", kind="constant"),)})
     with pytest.raises(UserError, match="No column is left"):
         problem_named("clustering").draft(TaskSpec(), text, visitors())
@@ -235,4 +235,4 @@ def test_texts_and_files_are_divided_by_what_they_are(kind: Any, cells: Any) -> 
     assert problem.scorer(splits(rows)).score(outputs(found)) > 0.3
     traits = problem.report_data(splits(rows), None, {"kmeans": outputs(found)}, "kmeans").clustering
     assert traits is not None and (kind != "text" or "goal" in " ".join(traits.columns[0].values))
-    assert Clustering.objective(TaskSpec(labels="tribe"), ANYTHING) == "adjusted_rand"
+    assert Clustering.objective(TaskSpec(labels="tribe")) == "adjusted_rand"

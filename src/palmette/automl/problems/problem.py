@@ -160,18 +160,11 @@ class Problem(ABC):
 
     @staticmethod
     @abstractmethod
-    def objective(task: TaskSpec, profile: Profile) -> str:
-        """Returns the metric that candidates are compared by: the requested one, else the default for the target.
-
-        Raises UserError where the metric does not suit the target.
-        """
-
-    @staticmethod
-    @abstractmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
         """Returns the blueprint's fields for this problem: metric, classes, positive, bounds, clusters, labels, folds.
 
-        `rows` are the training rows. Raises UserError where this problem cannot learn the target.
+        `rows` are the training rows. The metric is the requested one, else the default for the target. Raises UserError
+        where the metric does not suit the target, or this problem cannot learn it.
         """
 
     @staticmethod

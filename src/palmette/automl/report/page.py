@@ -30,7 +30,7 @@ from palmette.automl.report.figures import (
 from palmette.automl.report.findings import ReportFindings, findings_of
 from palmette.automl.report.interpretation import interpretation
 from palmette.automl.report.plots import bar, interval_bar, level
-from palmette.automl.report.tables import leaderboard, left_out, limits, summary
+from palmette.automl.report.tables import leaderboard, limits, summary
 from palmette.automl.report.verdict import MARKS
 from palmette.automl.weights import Weights, weights_named
 from palmette.engine import RunResult, run_state
@@ -67,6 +67,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
     """The template context: the findings as `f`, and values derived from them."""
     data, blueprint = findings.data, findings.blueprint
     columns = sorted(findings.profile.columns, key=lambda one: one.rank or math.inf)  # strongest first
+    used = {one.name for one in blueprint.columns}
     classes, values = _results(findings)
     drawn = tuple(cluster_figures(data.clustering)) if data.clustering else ()
     drawn += tuple(forecast_figures(data.forecasts)) if data.forecasts else ()
@@ -81,7 +82,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "gauge": _gauge(findings),
         "leaderboard": leaderboard(findings.comparison.leaderboard),
         "columns": columns,
-        "left_out": left_out(findings, columns),
+        "left_out": {one.name: blueprint.dropped.get(one.name, "not used") for one in columns if one.name not in used},
         "classes": classes,
         "values": values,
         "figures": classes.figures if classes else values.figures if values else drawn,

@@ -63,12 +63,6 @@ def _span(rows: Sequence[LeaderboardRow], candidates: Sequence[LeaderboardRow]) 
     return min([low, *others]), max([high, *others])
 
 
-def left_out(findings: ReportFindings, columns: Sequence[ColumnProfile]) -> dict[str, str]:
-    """Why those of the columns that models do not use are left out, by name."""
-    used, reasons = {one.name for one in findings.blueprint.columns}, findings.blueprint.dropped
-    return {one.name: reasons.get(one.name, "not used") for one in columns if one.name not in used}
-
-
 def summary(column: ColumnProfile) -> str:
     """The range of a column's values, or the most frequent ones."""
     if column.numbers:

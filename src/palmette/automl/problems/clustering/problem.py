@@ -44,7 +44,7 @@ class Clustering(Problem):
     blends: ClassVar[bool] = False
 
     @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> str:  # noqa: ARG004 - as in every problem
+    def objective(task: TaskSpec) -> str:
         metric = first_metric(task) or ("adjusted_rand" if task.labels else "silhouette")
         if METRICS[metric].needs == "groups" and not task.labels:
             raise error_of(UserError, "no-labels", metric=metric)
@@ -58,7 +58,7 @@ class Clustering(Problem):
         if not used:
             raise error_of(UserError, "no-columns/clusters")
         return {
-            "metric": Clustering.objective(task, profile),
+            "metric": Clustering.objective(task),
             "clusters": numbers_of_clusters(
                 task, len(rows), len(rows[used].drop_duplicates()), rows[task.labels].nunique() if task.labels else 0
             ),

@@ -85,12 +85,6 @@ class Forecasting(Problem):
     no_onnx: ClassVar[str] = "each prediction depends on a history of rows"
 
     @staticmethod
-    def objective(task: TaskSpec, profile: Profile) -> str:  # noqa: ARG004 - as in every problem
-        several = len(task.forecast.targets) > 1 or bool(task.forecast.series)
-        # In the unit of the series, or of its naive forecast's error.
-        return first_metric(task) or ("mase" if several else "mae")
-
-    @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
         columns = columns_of(profile.split)
         use = read_use(rows, columns, task.forecast)
@@ -103,8 +97,10 @@ class Forecasting(Problem):
         past = tuple(name for name in covariates if name not in known)
         title = ", ".join(columns.targets[:3]) + (", ..." if len(columns.targets) > 3 else "")
         count = FOLDS if use.shortest >= 5 * use.horizon else 2
+        several = len(task.forecast.targets) > 1 or bool(task.forecast.series)
         return {
-            "metric": Forecasting.objective(task, profile),
+            # Of several series in the unit of their naive forecasts' errors.
+            "metric": first_metric(task) or ("mase" if several else "mae"),
             "series": use.model_copy(update={"known": known, "past": past}),
             "title": f"Forecast of {title}",
             "package": package.name_of(columns.targets[0]),
