@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from palmette.automl.actors.guideline_writer.actor import GuidelineInput, blueprint_of, planned, proposal_of
 from palmette.automl.candidates import Blueprint, Selection
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.own_code import sampled
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.problems.problem import problem_of
@@ -25,7 +25,7 @@ from palmette.automl.samples.load import load
 from palmette.automl.search.results import comparable, fit_seconds, fitted_rows
 from palmette.automl.search.runs import Search
 from palmette.automl.search.selection import select
-from palmette.automl.splitting import DataSplits, HoldOut, SplitRequest
+from palmette.automl.splitting.data_splits import DataSplits, HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox

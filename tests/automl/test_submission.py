@@ -11,7 +11,7 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 import numpy as np  # noqa: E402 - comes with pandas
 
 from palmette.automl.actors.deployer.actor import formulas, prediction_file  # noqa: E402 - as above
-from palmette.automl.measure import Predictions  # noqa: E402 - needs pandas
+from palmette.automl.measure.metrics import Predictions  # noqa: E402 - needs pandas
 from palmette.automl.samples import Loaded  # noqa: E402 - as above
 from palmette.automl.samples.load import in_classes, load  # noqa: E402 - as above
 from palmette.automl.task_spec.spec import Threshold  # noqa: E402 - as above

@@ -235,7 +235,7 @@ class AutoMLRun:
         """
         from palmette.automl.delivered import explanation
         from palmette.automl.project.reading import in_file_names
-        from palmette.automl.splitting import DataSplits
+        from palmette.automl.splitting.data_splits import DataSplits
 
         blueprint = self._package.blueprint
         splits = DataSplits.of(self._artefact("samples"), self._artefact("profile").split)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from palmette.automl.artefacts import Plans
 from palmette.automl.candidates import Blueprint, Candidate
 from palmette.automl.composition import learner_named
-from palmette.automl.measure import METRICS
+from palmette.automl.measure.metrics import METRICS
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import ColumnProfile, NumberFacts, Profile
 from palmette.automl.task_spec.spec import TaskSpec

@@ -17,7 +17,7 @@ from palmette.automl.artefacts import CodeRepair
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, first_of_each
 from palmette.automl.kinds import Track
 from palmette.automl.search.job import run_module
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.documents import read_document
 from palmette.engine import Context, TextFile, Violation
 from palmette.sandbox import Sandbox, import_policy, relative_to_root

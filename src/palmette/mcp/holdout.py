@@ -15,8 +15,7 @@ from palmette.errors import UserError, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-    from palmette.automl.measure import Predictions
-    from palmette.automl.measure.metrics import Metric
+    from palmette.automl.measure.metrics import Metric, Predictions
 
 MOST = 10  # submissions that are scored: with more, the hold-out would be fitted
 
@@ -94,7 +93,7 @@ class ScoredHoldOut:
     def _predictions(self, frame: pd.DataFrame, name: str) -> Predictions:
         import numpy as np
 
-        from palmette.automl.measure import Predictions
+        from palmette.automl.measure.metrics import Predictions
 
         if len(frame) != len(self._truth):
             raise _bad(f"{name!r} has {len(frame)} rows, and the hold-out has {len(self._truth)}, in this order.")

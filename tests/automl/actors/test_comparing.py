@@ -19,7 +19,7 @@ from palmette.automl.problems.problem import problem_of
 from palmette.automl.project.writer import write_package
 from palmette.automl.search import results
 from palmette.automl.search.results import CandidateLoad, CandidateResult, write_results
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import Constraint
 from palmette.engine import Violation
 

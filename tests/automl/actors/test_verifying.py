@@ -88,7 +88,7 @@ def test_without_a_hold_out_scores_are_out_of_fold(small: SmallDelivery) -> None
 def without_holdout(shop: Any) -> Any:
     from dataclasses import replace
 
-    from palmette.automl.splitting import DataSplits
+    from palmette.automl.splitting.data_splits import DataSplits
 
     splits = DataSplits.of(shop.known["samples"], shop.known["profile"].split)
     return replace(splits, holdout=splits.holdout.iloc[:0], holdout_units=None)

@@ -11,7 +11,7 @@ from small_packages import COLUMNS, REMARK, blueprint_of, fitted, guests, select
 
 from palmette.automl.endpoint import onnx_export
 from palmette.automl.endpoint.onnx_export import export_onnx
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.errors import MachineError, UserError
 from palmette.sandbox import Sandbox
 

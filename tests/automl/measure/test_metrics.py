@@ -8,18 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
-from palmette.automl.measure import (
-    METRICS,
-    Predictions,
-    blocks,
-    difference,
-    error_reduction,
-    interval,
-    score,
-    undefined,
-)
-from palmette.automl.measure.intervals import _scored
-from palmette.automl.measure.metrics import in_order
+from palmette.automl.measure.intervals import _scored, blocks, difference, interval
+from palmette.automl.measure.metrics import METRICS, Predictions, error_reduction, in_order, score, undefined
 
 TRUTH = np.array(["no", "no", "yes", "yes"])
 CLASSES = ("no", "yes")

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palmette.automl.measure import METRICS, Predictions, score
-from palmette.automl.measure.metrics import FORMULAS, MOVED, counts
+from palmette.automl.measure.metrics import FORMULAS, METRICS, MOVED, Predictions, counts, score
 from palmette.automl.measure.scorer import GRID, DecisionSearch, SupervisedScorer
 
 CLASSES = ("no", "yes")

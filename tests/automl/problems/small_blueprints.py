@@ -7,7 +7,7 @@ import pandas as pd
 
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Folds, Strategy
 from palmette.automl.profile import ColumnProfile, Frequent, NumberFacts, Profile, TargetProfile
-from palmette.automl.splitting import DataSplits, HoldOut, SplitRequest
+from palmette.automl.splitting.data_splits import DataSplits, HoldOut, SplitRequest
 
 COLUMNS = (
     ColumnUse(name="size", kind="number"),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Folds
 from palmette.automl.samples.load import load
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 
 SGC = Candidate(name="sgc", learner="sgc")
 PLAIN = Candidate(name="linear", learner="linear")

@@ -14,7 +14,7 @@ from small_blueprints import blueprint, guests, profile, splits
 from palmette.automl.calls import build
 from palmette.automl.candidates import ColumnUse, Folds
 from palmette.automl.composition import embedding_encoder, encoder_of, facts_of, learner_of, reader_of
-from palmette.automl.measure import METRICS, Predictions
+from palmette.automl.measure.metrics import METRICS, Predictions
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
 from palmette.automl.problems.clustering.scorer import Matrix, agreement, degenerate
 from palmette.automl.problems.problem import EnsembleMember, problem_named

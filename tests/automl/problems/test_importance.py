@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from palmette.automl.artefacts import FeatureImportance
-from palmette.automl.measure import METRICS, Predictions
+from palmette.automl.measure.metrics import METRICS, Predictions
 from palmette.automl.problems import explanations
 from palmette.automl.problems.explanations import importance
 

@@ -16,7 +16,7 @@ from palmette.automl.composition import available_learners, encoder_of, learner_
 from palmette.automl.endpoint.checking import answers_of, check_endpoint, of_tests, row_exchanges, rows_of_requests
 from palmette.automl.endpoint.retraining import _visible
 from palmette.automl.endpoint.service import Service
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.problem_traits import problems_of
 from palmette.automl.problems.graph.problem import homophily
 from palmette.automl.problems.problem import EnsembleMember, problem_of
@@ -26,8 +26,7 @@ from palmette.automl.project.writer import write_package
 from palmette.automl.samples.load import load
 from palmette.automl.search.job import CONTEXT, ROWS
 from palmette.automl.search.runs import Search
-from palmette.automl.splitting import DataSplits, SplitRequest
-from palmette.automl.splitting.data_splits import _splits
+from palmette.automl.splitting.data_splits import DataSplits, SplitRequest, _splits
 from palmette.sandbox import Sandbox
 
 

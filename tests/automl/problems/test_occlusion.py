@@ -13,7 +13,7 @@ from PIL import Image  # noqa: E402 - as above
 
 from palmette.automl.encoders.image.pictures import picture_of  # noqa: E402 - as above
 from palmette.automl.kinds import file_kinds  # noqa: E402 - as above
-from palmette.automl.measure import Predictions  # noqa: E402 - as above
+from palmette.automl.measure.metrics import Predictions  # noqa: E402 - as above
 from palmette.automl.problems.explanations import occlusions, telling_rows  # noqa: E402 - as above
 
 

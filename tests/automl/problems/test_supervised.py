@@ -11,7 +11,7 @@ from small_blueprints import COLUMNS, LIGHTGBM, LINEAR, blueprint, guests, numbe
 from palmette.automl.calls import build, source
 from palmette.automl.candidates import Candidate, Ensembling, Folds, Strategy
 from palmette.automl.composition import encoder_of, learner_of
-from palmette.automl.measure import Predictions, score
+from palmette.automl.measure.metrics import Predictions, score
 from palmette.automl.problems.classification import positive_class
 from palmette.automl.problems.problem import EnsembleMember, problem_named, problem_of
 from palmette.automl.problems.supervised import folds_of, usual_folds

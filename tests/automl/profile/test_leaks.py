@@ -17,7 +17,7 @@ from palmette.automl.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.profile.association import LeakContext  # noqa: E402 - as above
 from palmette.automl.profile.leaks import DETECTORS, find_leaks  # noqa: E402 - as above
 from palmette.automl.samples.load import load  # noqa: E402 - as above
-from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
+from palmette.automl.splitting.data_splits import SplitRequest  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 
 Frame = pd.DataFrame

@@ -16,7 +16,7 @@ from palmette.automl.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.profile import Profile  # noqa: E402 - needs pandas
 from palmette.automl.profile.association import LeakContext  # noqa: E402 - as above
 from palmette.automl.profile.profile import frequent, profile  # noqa: E402 - as above
-from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
+from palmette.automl.splitting.data_splits import SplitRequest  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 
 REQUEST = SplitRequest(target="y", problem="classification")

@@ -18,7 +18,7 @@ from small_packages import COLUMNS, as_in_file, blueprint_of, fitted, guests, se
 
 from palmette.automl.endpoint.checking import answers_of, check_endpoint, of_tests, row_exchanges, rows_of_requests
 from palmette.automl.endpoint.service import Service
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.project.built import BuiltPackage
 from palmette.automl.project.reading import in_file_form
 from palmette.sandbox import ExecutionResult, Sandbox, isolation_of

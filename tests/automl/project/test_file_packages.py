@@ -21,7 +21,7 @@ from palmette.automl.candidates import Blueprint, Candidate, ColumnUse, Folds
 from palmette.automl.endpoint.checking import answers_of, of_tests, rows_of_requests
 from palmette.automl.endpoint.delivered import answer_file
 from palmette.automl.endpoint.service import Service
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.project import vendoring
 from palmette.automl.project.built import BuiltPackage
 from palmette.automl.project.reading import in_file_form

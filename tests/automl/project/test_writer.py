@@ -17,7 +17,7 @@ from small_packages import COLUMNS, REMARK, blueprint_of, guests, leaderboard_of
 
 from palmette.automl.candidates import Blueprint, ColumnUse, Derived, Folds, OwnCode
 from palmette.automl.encoders.columns import quarter
-from palmette.automl.measure import METRICS, Predictions, score
+from palmette.automl.measure.metrics import METRICS, Predictions, score
 from palmette.automl.project.reading import date_text, in_file_form, number_text
 from palmette.automl.project.writer import metric_source, write_package
 from palmette.automl.samples import Dialect, Reading, TableFormat, TotalRows

@@ -24,13 +24,13 @@ from palmette.automl.artefacts import (
     TrackRun,
 )
 from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, ColumnUse, Cost, Selection
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, ReportData
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
 from palmette.automl.report.findings import ReportFindings
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.samples import Repair as DataRepair
-from palmette.automl.splitting import HoldOut, SplitRequest
+from palmette.automl.splitting.data_splits import HoldOut, SplitRequest
 from palmette.automl.task_spec.spec import Constraint, FieldSource, TaskSpec
 from palmette.engine import RunState, Spend
 from palmette.engine.state import ActorState, Spent

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from report_cases import METRICS, ROWS, Page, findings_for
 
 from palmette.automl.artefacts import Assembly, Assessment, FeatureImportance, MeasuredRound, Score
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.problems.problem import Measured, ReportData
 from palmette.automl.report import page
 from palmette.automl.report.findings import ReportFindings

@@ -14,7 +14,7 @@ from palmette.automl.calls import build
 from palmette.automl.composition import reader_of
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 
 
 @pytest.fixture(scope="module")

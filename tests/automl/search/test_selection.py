@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from palmette.automl.candidates import Candidate, Ensembling, Selection, Trial
-from palmette.automl.measure import METRICS, Predictions, score
+from palmette.automl.measure.metrics import METRICS, Predictions, score
 from palmette.automl.measure.scorer import SupervisedScorer
 from palmette.automl.problems.forecasting.problem import ForecastScorer
 from palmette.automl.search.results import CandidateResult

@@ -12,8 +12,7 @@ from hypothesis import strategies as st  # noqa: E402 - as above
 
 from palmette.automl.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.samples import SampleColumn, Samples  # noqa: E402 - as above
-from palmette.automl.splitting import SplitRequest  # noqa: E402 - as above
-from palmette.automl.splitting.data_splits import split_request_of  # noqa: E402 - needs pandas
+from palmette.automl.splitting.data_splits import SplitRequest, split_request_of  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
 from palmette.automl.task_spec.spec import TaskSpec  # noqa: E402 - as above
 from palmette.errors import UserError  # noqa: E402 - as above

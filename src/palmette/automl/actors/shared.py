@@ -6,7 +6,7 @@ from typing import Any
 from palmette.automl.planning.drafting import PlanContext
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import TERMINATE, Attempt, Context, Measurement, Verdict, Violation

@@ -15,7 +15,7 @@ import pandas as pd
 
 from palmette.automl.artefacts import Latency
 from palmette.automl.endpoint.service import UNREADABLE, HttpReply, Service
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.project.built import surroundings
 from palmette.automl.samples.values import text_of
 from palmette.engine.actor import Measurement, Violation

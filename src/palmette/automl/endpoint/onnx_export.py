@@ -9,7 +9,7 @@ from palmette.automl.profile import Profile
 from palmette.automl.project.built import run_program
 from palmette.automl.project.reading import in_file_names
 from palmette.automl.samples import Samples
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
 from palmette.problems import error_of

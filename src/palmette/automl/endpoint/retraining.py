@@ -18,7 +18,7 @@ from palmette.automl.profile import Profile
 from palmette.automl.project.built import FITTED, MODEL, BuiltPackage
 from palmette.automl.samples import Samples
 from palmette.automl.samples.load import in_classes, load
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
 from palmette.problems import error_of

@@ -19,7 +19,7 @@ from palmette.automl.problems.problem import problem_named
 from palmette.automl.profile import Profile
 from palmette.automl.samples import SampleColumn, Samples
 from palmette.automl.samples.tables import keys_of
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
 from palmette.problems import error_of

@@ -30,7 +30,7 @@ from palmette.automl.planning.insights import informed, recalled_candidates, res
 from palmette.automl.problems.problem import problem_named, problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.samples import Samples
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 
 PATIENCE = 2.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Ensembling, Strategy
 from palmette.automl.learners.learner import LABELS
-from palmette.automl.measure import MOVED, Floats, Predictions, Task, in_order
+from palmette.automl.measure.metrics import MOVED, Floats, Predictions, Task, in_order
 from palmette.automl.problems.supervised import Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile, TargetProfile
 from palmette.automl.samples.tables import keys_of

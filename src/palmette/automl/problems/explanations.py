@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from palmette.automl.artefacts import FeatureImportance, Occlusion
 from palmette.automl.kinds import FileKind
-from palmette.automl.measure import Metric, Predictions, score
+from palmette.automl.measure.metrics import Metric, Predictions, score
 
 SAMPLE, LEAST_SAMPLE = 300, 100  # rows to shuffle if there are enough, and their minimum before columns are left out
 REPEATS = 5

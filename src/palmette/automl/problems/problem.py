@@ -19,21 +19,11 @@ from palmette.automl.artefacts import FeatureImportance, Occlusion, Score
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Strategy
 from palmette.automl.kinds import Kind
-from palmette.automl.measure import (
-    METRICS,
-    Floats,
-    Metric,
-    Predictions,
-    Scorer,
-    Task,
-    Units,
-    difference,
-    interval,
-    score,
-    undefined,
-)
+from palmette.automl.measure.intervals import Units, difference, interval
+from palmette.automl.measure.metrics import METRICS, Floats, Metric, Predictions, Task, score, undefined
+from palmette.automl.measure.scorer import Scorer
 from palmette.automl.profile import Profile
-from palmette.automl.splitting import DataSplits, SplitRequest
+from palmette.automl.splitting.data_splits import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine.registry import load
 

@@ -11,7 +11,8 @@ from palmette.automl.calls import Call, Name
 from palmette.automl.candidates import Ensembling, Strategy
 from palmette.automl.composition import learner_named
 from palmette.automl.formatting import number
-from palmette.automl.measure import LEARN, RESTORE, Floats, Predictions, Task
+from palmette.automl.measure.metrics import Floats, Predictions, Task
+from palmette.automl.measure.scorer import LEARN, RESTORE
 from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.problems.supervised import LOG_SCALES, Supervised, first_metric, folds_for, require_row_count
 from palmette.automl.profile import Profile

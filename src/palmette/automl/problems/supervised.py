@@ -12,11 +12,12 @@ from palmette.automl.artefacts import FeatureImportance, Occlusion
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Blueprint, Candidate, Ensembling, Folds, Strategy
 from palmette.automl.kinds import UNUSABLE, file_kinds, with_contents
-from palmette.automl.measure import Floats, Predictions, Scale, SupervisedScorer, undefined
+from palmette.automl.measure.metrics import Floats, Predictions, undefined
+from palmette.automl.measure.scorer import Scale, SupervisedScorer
 from palmette.automl.problems.explanations import FILES, Ask, importance, occlusions, telling_rows
 from palmette.automl.problems.problem import EnsembleMember, Evaluator, Problem, ReportData
 from palmette.automl.profile import Profile
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 
 LIGHT, HEAVY = 300_000, 2_000_000

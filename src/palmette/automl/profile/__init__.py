@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from palmette.automl.kinds import Kind
-from palmette.automl.splitting import HoldOut, SplitRequest
+from palmette.automl.splitting.data_splits import HoldOut, SplitRequest
 from palmette.documents import Model
 
 Severity = Literal["high", "medium", "low"]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind
 from palmette.automl.problem_traits import learning_task
-from palmette.automl.splitting import SplitRequest
+from palmette.automl.splitting.data_splits import SplitRequest
 from palmette.automl.splitting.parts import Hashes, row_hashes
 from palmette.automl.splitting.split import RowSplit
 

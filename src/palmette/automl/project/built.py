@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from palmette.automl.candidates import Blueprint
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.project.reading import in_file_names
 from palmette.automl.weights import FOLDER, weights_folder

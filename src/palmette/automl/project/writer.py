@@ -30,7 +30,7 @@ from palmette.automl.composition import (
 from palmette.automl.formatting import metric as metric_in_words
 from palmette.automl.kinds import TRUE, Kind, file_kinds
 from palmette.automl.learners.learner import LABELS
-from palmette.automl.measure import METRICS
+from palmette.automl.measure.metrics import METRICS
 from palmette.automl.problems.problem import EnsembleMember, problem_of
 from palmette.automl.project.layout import COMPONENTS, FEATURES, ModelCalls, imports_of, laid_out
 from palmette.automl.project.reading import in_file_form, reader_source

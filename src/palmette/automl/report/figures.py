@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palmette.automl.formatting import fixed, many, metric, share, short
-from palmette.automl.measure import METRICS, Floats, Predictions, classes_of
+from palmette.automl.measure.metrics import METRICS, Floats, Predictions, classes_of
 from palmette.automl.problems.problem import ClusterResults, Forecasts
 from palmette.automl.report.plots import Axis, Figure, Plot, around
 

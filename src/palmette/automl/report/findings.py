@@ -21,7 +21,7 @@ from palmette.automl.report.verdict import VerdictText, verdict_text
 from palmette.automl.samples import Samples
 from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import RunResult, RunState
 

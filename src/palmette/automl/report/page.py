@@ -17,7 +17,7 @@ from palmette.automl import formatting
 from palmette.automl.artefacts import Comparison, Delivery
 from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.endpoint.folder import add
-from palmette.automl.measure import METRICS
+from palmette.automl.measure.metrics import METRICS
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.report.figures import (
     ClassificationResults,

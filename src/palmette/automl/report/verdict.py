@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from palmette.automl.artefacts import Assessment, Score, Status
 from palmette.automl.formatting import fixed, many, measured, metric, number, seconds, size
-from palmette.automl.measure import METRICS
+from palmette.automl.measure.metrics import METRICS
 
 MARKS = {"pass": "✓", "partly": "◐", "fail": "✗"}
 

@@ -30,7 +30,7 @@ from palmette.automl.search.job import SearchJob, SearchLog, sampled_rows
 from palmette.automl.search.schedule import Rating, Schedule
 from palmette.automl.search.stored_features import write_array
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.engine.storage import write_whole
 
 ENDING = 0.5  # seconds reserved for writing the last files and for the sandbox to exit

@@ -16,7 +16,7 @@ from palmette.automl.composition import encoding_key
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
 from palmette.automl.search.job import LEAST_ROWS, LOG, OUTPUTS, SearchLog, sampled_rows, uses_own_code
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.engine.actor import Violation
 from palmette.sandbox import ExecutionResult
 from palmette.sandbox.reading import read_made

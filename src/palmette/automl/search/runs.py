@@ -23,7 +23,7 @@ from palmette.automl.search import job as files
 from palmette.automl.search.job import SearchJob, SearchLog, cores, fold_numbers, run_module, uses_own_code
 from palmette.automl.search.results import CandidateLoad, CandidateResult, read_results, write_results
 from palmette.automl.search.stored_features import FeatureMemory
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.errors import counted
 from palmette.sandbox import ExecutionResult, Sandbox
 

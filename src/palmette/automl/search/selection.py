@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from palmette.automl.candidates import ChosenMember, Ensembling, Selection
 from palmette.automl.formatting import metric, number
-from palmette.automl.measure import Floats, Scorer
+from palmette.automl.measure.metrics import Floats
+from palmette.automl.measure.scorer import Scorer
 from palmette.automl.search.results import CandidateResult
 
 MOST_CANDIDATES = 12  # number of best candidates that an ensemble is chosen from; with more, noise decides

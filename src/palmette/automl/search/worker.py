@@ -21,7 +21,7 @@ from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import Problem
 from palmette.automl.search.job import OWN, sampled_rows
 from palmette.automl.search.stored_features import sampled_seconds, with_stored
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.engine.storage import write_whole
 
 ALL_ROWS = -1  # used in place of a fold number: fit on all rows and predict them

@@ -18,7 +18,7 @@ from palmette.automl.problems.forecasting.windows import (
     held_out,
     stretches,
 )
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import PalmetteError, UserError
 

@@ -13,7 +13,8 @@ from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, Meas
 from palmette.automl.candidates import Blueprint, Selection, substance
 from palmette.automl.composition import candidate_track, facts_of, learner_named, wished
 from palmette.automl.formatting import metric, number
-from palmette.automl.measure import Floats, Scorer, error_reduction
+from palmette.automl.measure.metrics import Floats, error_reduction
+from palmette.automl.measure.scorer import Scorer
 from palmette.automl.own_code import located, sampled, used_modules
 from palmette.automl.planning.drafting import LIMIT
 from palmette.automl.planning.rounds import EARLIER
@@ -23,7 +24,7 @@ from palmette.automl.project.writer import write_package
 from palmette.automl.search.results import CandidateResult, comparable, fit_seconds, fitted_rows, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import MARK
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Attempt, BaseActor, Context, TextFile, Verdict, Violation
 from palmette.sandbox import Sandbox

@@ -10,8 +10,7 @@ from palmette.automl.profile.association import LeakContext
 from palmette.automl.profile.profile import profile
 from palmette.automl.samples import Samples
 from palmette.automl.samples.load import reload
-from palmette.automl.splitting import SplitRequest
-from palmette.automl.splitting.data_splits import split_of, split_request_of
+from palmette.automl.splitting.data_splits import SplitRequest, split_of, split_request_of
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context

@@ -14,7 +14,7 @@ from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint.checking import of_tests
 from palmette.automl.endpoint.folder import CACHES, differing, place, read_manifest, require_replaceable
 from palmette.automl.kinds import YES_AND_NO
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.own_code import located
 from palmette.automl.project.built import FITTED, MODEL, BuiltPackage
 from palmette.automl.samples import Loaded

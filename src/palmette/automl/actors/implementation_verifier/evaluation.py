@@ -25,13 +25,13 @@ from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint import checking
 from palmette.automl.endpoint.service import Service
 from palmette.automl.formatting import fixed, measured, metric
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.problems.problem import FIRST_ROWS, problem_of
 from palmette.automl.project.built import ANSWERS, BuiltPackage
 from palmette.automl.project.reading import in_file_form
 from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.engine import TextFile, Violation
 from palmette.sandbox import ExecutionResult, Sandbox
 from palmette.sandbox.reading import read_made

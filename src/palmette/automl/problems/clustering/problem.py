@@ -14,14 +14,14 @@ from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Candidate, ColumnUse, Ensembling, Folds, Strategy
 from palmette.automl.formatting import number, share, short
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, with_contents
-from palmette.automl.measure import METRICS, Floats, Metric, Predictions, Task
+from palmette.automl.measure.metrics import METRICS, Floats, Metric, Predictions, Task
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
 from palmette.automl.problems.explanations import Ask, importance
 from palmette.automl.problems.problem import ClusterResults as Clusters
 from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Problem, ReportData
 from palmette.automl.problems.supervised import first_metric, require_row_count
 from palmette.automl.profile import Profile
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.splitting.parts import row_hashes
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError

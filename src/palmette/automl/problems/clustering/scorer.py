@@ -20,7 +20,9 @@ from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.composition import COLUMNS, ORDER, embedding_encoder, encoder_of, facts_of, reader_of, readers_of
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.kinds import STRUCTURE
-from palmette.automl.measure import Floats, Metric, Predictions, ScoreInterval, Scorer, score
+from palmette.automl.measure.intervals import ScoreInterval
+from palmette.automl.measure.metrics import Floats, Metric, Predictions, score
+from palmette.automl.measure.scorer import Scorer
 
 DIRECTIONS, WEIGHT = 10, 3.0  # most directions of embeddings, and their variance in total
 PLAIN = Candidate(name="kmeans", learner="kmeans", derived=False)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from palmette.automl.candidates import Blueprint, SeriesUse
 from palmette.automl.learners.forecasting.series import regular_tables, steps_from
-from palmette.automl.measure import Predictions
+from palmette.automl.measure.metrics import Predictions
 from palmette.automl.problems.forecasting.windows import MOST_ROWS, HoldoutWindows
 from palmette.automl.problems.problem import EndpointRequest
 

@@ -14,7 +14,9 @@ from palmette.automl.calls import Call
 from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
 from palmette.automl.kinds import UNUSABLE, Kind
 from palmette.automl.learners.forecasting.series import SeriesColumns, regular_tables
-from palmette.automl.measure import Floats, Metric, Predictions, SupervisedScorer, Task, Units, undefined
+from palmette.automl.measure.intervals import Units
+from palmette.automl.measure.metrics import Floats, Metric, Predictions, Task, undefined
+from palmette.automl.measure.scorer import SupervisedScorer
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import read_use, repairs_of
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_errors
@@ -30,7 +32,7 @@ from palmette.automl.problems.problem import (
 )
 from palmette.automl.problems.supervised import first_metric
 from palmette.automl.profile import Profile
-from palmette.automl.splitting import DataSplits, SplitRequest
+from palmette.automl.splitting.data_splits import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import UserError
 from palmette.problems import error_of

@@ -18,13 +18,13 @@ from palmette.automl.calls import Call, build
 from palmette.automl.candidates import Candidate, Ensembling, Strategy
 from palmette.automl.composition import learner_named, reader_of
 from palmette.automl.kinds import Kind
-from palmette.automl.measure import Floats, Predictions
+from palmette.automl.measure.metrics import Floats, Predictions
 from palmette.automl.problems.classification import Classification
 from palmette.automl.problems.clustering.problem import Clustering
 from palmette.automl.problems.clustering.scorer import Matrix
 from palmette.automl.problems.problem import EnsembleMember, Problem, ReportData
 from palmette.automl.profile import Profile
-from palmette.automl.splitting import DataSplits
+from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 
 if TYPE_CHECKING:
