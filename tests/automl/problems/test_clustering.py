@@ -178,7 +178,7 @@ def test_the_report_shows_what_clusters_are_like() -> None:
     rows = visitors()
     two, three = rows["tribe"] == "a", pd.factorize(rows["tribe"])[0]
     data = PROBLEM.report_data(splits(rows), None, {"two": outputs(two), "three": outputs(three)}, "three")
-    assert data.clustering is not None and [number for number, _ in data.clustering.scores] == [2, 3]
+    assert data.clustering is not None and [one.title for one in data.figures] == ["Silhouette", "Rows in the plane"]
     assert sum(data.clustering.sizes) == 150 and {one.name for one in data.clustering.columns} == {
         "size",
         "age",

@@ -24,7 +24,10 @@ from palmette.automl.artefacts import (
     TrackRun,
 )
 from palmette.automl.candidates import Blueprint, Candidate, ChosenMember, ColumnUse, Cost, Selection
+from palmette.automl.measure import metrics
 from palmette.automl.measure.metrics import Predictions
+from palmette.automl.plots import Figure
+from palmette.automl.problems.clustering.problem import in_the_plane, of_numbers
 from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, ReportData
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
 from palmette.automl.report.findings import ReportFindings
@@ -211,6 +214,11 @@ def blueprint_with(problem: str, text: str, names: list[str], classes: tuple[str
     )
 
 
+def drawn_clusters(places: np.ndarray, labels: np.ndarray) -> tuple[Figure, ...]:
+    scores = of_numbers(metrics.METRICS["silhouette"], {2: 0.5, 3: 0.4})
+    return scores, in_the_plane(places, labels.astype(np.intp))
+
+
 def data_with(problem: str, text: str, names: list[str], classes: tuple[str, ...], rows: int) -> ReportData:
     random = np.random.default_rng(0)
     places = random.integers(0, len(classes), rows)
@@ -219,13 +227,11 @@ def data_with(problem: str, text: str, names: list[str], classes: tuple[str, ...
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     answers = Predictions(np.array(classes)[probabilities.argmax(axis=1)], probabilities, classes)
     columns = tuple(ColumnByCluster(name, "median", (text, text), 0.5) for name in names)
-    labels = places.astype(np.intp)
-    plane, scores = random.normal(size=(rows, 2)), ((2, 0.5), (3, 0.4))
-    clustering = ClusterResults((70, 50), scores=scores, projection=plane, labels=labels, columns=columns)
     return ReportData(
         truth={"classification": np.array(classes)[places], "regression": values}.get(problem),
         predictions={"classification": answers, "regression": Predictions(values + 3)}.get(problem),
-        clustering=clustering if problem == "clustering" else None,
+        figures=drawn_clusters(random.normal(size=(rows, 2)), places) if problem == "clustering" else (),
+        clustering=ClusterResults((70, 50), columns) if problem == "clustering" else None,
     )
 
 

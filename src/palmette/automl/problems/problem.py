@@ -22,6 +22,7 @@ from palmette.automl.kinds import Kind
 from palmette.automl.measure.intervals import Units, difference, interval
 from palmette.automl.measure.metrics import METRICS, Floats, Metric, Predictions, Task, score, undefined
 from palmette.automl.measure.scorer import Scorer
+from palmette.automl.plots import Figure
 from palmette.automl.profile import Profile
 from palmette.automl.splitting.data_splits import DataSplits, SplitRequest
 from palmette.automl.task_spec.spec import TaskSpec
@@ -50,30 +51,13 @@ class ClusterResults:
     """The clusters of the training rows."""
 
     sizes: tuple[int, ...]  # number of rows by cluster
-    metric: str = "silhouette"
-    scores: tuple[tuple[int, float], ...] = ()  # best score by number of clusters
-    projection: Floats | None = None  # (n, 2): some rows in the plane
-    labels: NDArray[np.intp] | None = None  # (n,): the cluster of each row of the projection
     columns: tuple[ColumnByCluster, ...] = ()
-
-
-@dataclass(frozen=True)
-class DrawnForecast:
-    """A forecast with the values before it and the true values."""
-
-    title: str
-    before: Floats  # (k,): the last known values
-    truth: Floats  # (horizon,): NaN where unknown
-    values: Floats
-    low: Floats | None = None
-    high: Floats | None = None
 
 
 @dataclass(frozen=True)
 class Forecasts:
     """Forecasts of the hold-out."""
 
-    drawn: tuple[DrawnForecast, ...]
     count: int  # forecast values with a known truth
     promised: float = 0.0  # nominal coverage of the bands; 0 without bands
     inside: float | None = None  # measured coverage
@@ -91,6 +75,7 @@ class ReportData:
     importance: str = "How much worse the metric becomes"
     """What importance measures; `when a column ... is shuffled` follows."""
     limits: tuple[str, ...] = ()  # limits of such models, in sentences
+    figures: tuple[Figure, ...] = ()
     clustering: ClusterResults | None = None
     forecasts: Forecasts | None = None
     missing: Mapping[Measured, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Results of classifications and regressions with their figures, and figures of clusters and forecasts."""
+"""Results of classifications and regressions, with their figures."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -6,18 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.formatting import fixed, many, metric, share, short
-from palmette.automl.measure.metrics import METRICS, Floats, Predictions, classes_of
-from palmette.automl.problems.problem import ClusterResults, Forecasts
-from palmette.automl.report.plots import Axis, Figure, Plot, around
+from palmette.automl.formatting import fixed, many, share, short
+from palmette.automl.measure.metrics import Floats, Predictions, classes_of
+from palmette.automl.plots import Axis, Figure, Plot, around
 
 CURVES = 6  # number of classes with curves, the most frequent ones
 BINS = 10
 WORST = 5
 Labels = NDArray[np.str_]
 UNIT = np.array([0.0, 1.0])
-COLOURED = 6  # clusters with a colour of their own
-KEYS = (("c0", "true value"), ("c1", "forecast"))
 SHOWN = 1500  # most rows that are drawn
 PARTS = 5
 
@@ -215,49 +212,3 @@ def regression_results(truth: Floats, predicted: Floats, target: str, is_log: bo
         low, high = float(truth[rows[0]]), float(truth[rows[-1]])
         parts.append(ErrorRange(low, high, len(rows), float(np.abs(error[rows]).mean()), float(error[rows].mean())))
     return RegressionResults(half, most, float(error.mean()), tuple(parts), figures)
-
-
-def cluster_figures(found: ClusterResults) -> Iterator[Figure]:
-    """The figures for which there are measurements: scores by number of clusters, and rows in the plane."""
-    if len(found.scores) > 1:
-        counts, scores = (np.array(side, float) for side in zip(*found.scores, strict=True))
-        name = metric(found.metric)
-        x = Axis("Clusters", float(counts.min()), float(counts.max()), is_whole=True)
-        plot = Plot(f"{name} by number of clusters", x, Axis(name, *around(scores.tolist(), 0.1)))
-        plot.line(counts, scores)
-        plot.dots(counts, scores, "c0", "point")
-        best = [int(scores.argmax() if METRICS[found.metric].greater_is_better else scores.argmin())]
-        plot.dots(counts[best], scores[best], "c1", "point")
-        caption = "The best clusters of each number."
-        at_edge = " The best number is the largest that was tried: there may be more clusters."
-        caption += at_edge * (int(counts[best[0]]) == int(counts.max()))
-        yield Figure(name, plot.svg(), caption)
-    if found.projection is not None and found.labels is not None and len(found.projection):
-        labels, (one, two) = found.labels[:SHOWN], found.projection[:SHOWN].T
-        x, y = (Axis(f"{name} direction", *around(side.tolist())) for name, side in (("First", one), ("Second", two)))
-        plot = Plot("Rows in the plane, by cluster", x, y)
-        names = sorted(set(labels.tolist()))
-        for name in names:
-            inside = labels == name
-            plot.dots(one[inside], two[inside], f"c{name}" if 0 <= name < COLOURED else "faint")
-        keys = tuple((f"c{name}", f"cluster {name}") for name in names if 0 <= name < COLOURED)
-        keys += (("faint", "smaller clusters"),) if max(names) >= COLOURED else ()
-        yield Figure("Rows in the plane", plot.svg(), "Each dot is a row; similar rows are near one another.", keys)
-
-
-def forecast_figures(found: Forecasts) -> Iterator[Figure]:
-    """A figure for each forecast."""
-    for one in found.drawn:
-        known, past = len(one.before), np.concatenate([one.before, one.truth])
-        steps = np.arange(-known + 1, len(one.values) + 1, dtype=float)
-        ends = [side for side in (one.low, one.high) if side is not None]
-        x = Axis("Steps from the origin", float(steps[0]), float(steps[-1]))
-        y = Axis("Value", *around(np.concatenate([past, one.values, *ends]).tolist(), 0.05))
-        plot = Plot(f"Forecast of {one.title}", x, y)
-        if one.low is not None and one.high is not None:
-            plot.band(steps[known:], one.low, one.high)
-        plot.line(steps, past)
-        plot.line(steps[known:], one.values, "c1")
-        band = ", with the band that should hold most values" if ends else ""
-        caption = f"The last known values, then the forecast and the true values{band}."
-        yield Figure(one.title, plot.svg(), caption, KEYS)

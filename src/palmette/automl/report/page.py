@@ -18,18 +18,16 @@ from palmette.automl.artefacts import Comparison, Delivery
 from palmette.automl.composition import encoder_named, learner_named
 from palmette.automl.endpoint.folder import add
 from palmette.automl.measure.metrics import METRICS
+from palmette.automl.plots import bar, interval_bar, level
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.report.figures import (
     ClassificationResults,
     RegressionResults,
     classification_results,
-    cluster_figures,
-    forecast_figures,
     regression_results,
 )
 from palmette.automl.report.findings import ReportFindings, findings_of
 from palmette.automl.report.interpretation import interpretation
-from palmette.automl.report.plots import bar, interval_bar, level
 from palmette.automl.report.tables import leaderboard, limits, summary
 from palmette.automl.report.verdict import MARKS
 from palmette.automl.weights import Weights, weights_named
@@ -69,8 +67,6 @@ def _view(findings: ReportFindings) -> dict[str, object]:
     columns = sorted(findings.profile.columns, key=lambda one: one.rank or math.inf)  # strongest first
     used = {one.name for one in blueprint.columns}
     classes, values = _results(findings)
-    drawn = tuple(cluster_figures(data.clustering)) if data.clustering else ()
-    drawn += tuple(forecast_figures(data.forecasts)) if data.forecasts else ()
     alone = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
     reasons = formatting.names("unmeasured") | alone | dict(data.missing)
     return {
@@ -85,7 +81,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "left_out": {one.name: blueprint.dropped.get(one.name, "not used") for one in columns if one.name not in used},
         "classes": classes,
         "values": values,
-        "figures": classes.figures if classes else values.figures if values else drawn,
+        "figures": classes.figures if classes else values.figures if values else data.figures,
         "limits": limits(findings, classes),
         "weights": weights_used(findings),
         "no_onnx": problem_of(blueprint).no_onnx,

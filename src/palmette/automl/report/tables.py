@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.formatting import decimals, fixed, many, number, share, short
+from palmette.automl.plots import interval_bar
 from palmette.automl.profile import ColumnProfile
 from palmette.automl.report.figures import ClassificationResults
 from palmette.automl.report.findings import ReportFindings
-from palmette.automl.report.plots import interval_bar
 from palmette.automl.task_spec.request import name_words
 
 FAR = 3.0  # baselines farther away than this many ranges of the candidates are drawn at the edge

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from palmette.automl.artefacts import FeatureImportance, Score
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import Candidate, ColumnUse, Ensembling, Folds, Strategy
+from palmette.automl.formatting import metric as name_of
 from palmette.automl.formatting import number, share, short
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, with_contents
 from palmette.automl.measure.metrics import METRICS, Floats, Metric, Predictions, Task
+from palmette.automl.plots import Axis, Figure, Plot, around
 from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
 from palmette.automl.problems.explanations import Ask, importance
-from palmette.automl.problems.problem import ClusterResults as Clusters
-from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Problem, ReportData
+from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, EnsembleMember, Problem, ReportData
 from palmette.automl.problems.supervised import first_metric, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.splitting.data_splits import DataSplits
@@ -32,6 +33,8 @@ MOST_CLUSTERS = 10  # most clusters to try if the request gives no number
 HIGHEST = 1_000_000  # cluster numbers must be below this
 SHOWN = frozenset({"number", "datetime", "category", "boolean", "text"})
 WORDS = 4  # typical words of a cluster that are shown
+DRAWN = 1500  # most rows that are drawn
+COLOURED = 6  # clusters with a colour of their own
 
 
 class Clustering(Problem):
@@ -184,8 +187,9 @@ class Clustering(Problem):
         places = np.pad(centred @ directions, ((0, 0), (0, 2 - directions.shape[1])))
         sizes = tuple(int(count) for count in np.bincount(chosen))
         traits = tuple(traits_of(splits.train, self.blueprint.columns, chosen))
-        clusters = Clusters(sizes, scorer.metric.name, tuple(sorted(tried.items())), places, chosen, traits)
-        return ReportData(importance=measured, clustering=clusters)
+        figures = [*([of_numbers(scorer.metric, tried)] if len(tried) > 1 else []), in_the_plane(places, chosen)]
+        clustering = ClusterResults(sizes, traits)
+        return ReportData(importance=measured, figures=tuple(figures), clustering=clustering)
 
 
 def numbers_of_clusters(task: TaskSpec, rows: int, different: int, labels: int = 0) -> tuple[int, ...]:
@@ -274,3 +278,32 @@ def _correlation_ratio(values: pd.Series, clusters: NDArray[np.intp]) -> float:
     numbers = values[known].astype(float)
     between, whole = numbers.groupby(clusters[known]).transform("mean").var(ddof=0), numbers.var(ddof=0)
     return float(between / whole) if whole > 0 else 0.0
+
+
+def of_numbers(metric: Metric, tried: Mapping[int, float]) -> Figure:
+    """Draws the best score of each number of clusters."""
+    counts, scores = (np.array(side, float) for side in zip(*sorted(tried.items()), strict=True))
+    name = name_of(metric.name)
+    x = Axis("Clusters", float(counts.min()), float(counts.max()), is_whole=True)
+    plot = Plot(f"{name} by number of clusters", x, Axis(name, *around(scores.tolist(), 0.1)))
+    plot.line(counts, scores)
+    plot.dots(counts, scores, "c0", "point")
+    best = [int(scores.argmax() if metric.greater_is_better else scores.argmin())]
+    plot.dots(counts[best], scores[best], "c1", "point")
+    at_edge = " The best number is the largest that was tried: there may be more clusters."
+    caption = "The best clusters of each number." + at_edge * (int(counts[best[0]]) == int(counts.max()))
+    return Figure(name, plot.svg(), caption)
+
+
+def in_the_plane(places: Floats, clusters: NDArray[np.intp]) -> Figure:
+    """Draws rows (n, 2) in the colours of their clusters (n,)."""
+    labels, (one, two) = clusters[:DRAWN], places[:DRAWN].T
+    x, y = (Axis(f"{name} direction", *around(side.tolist())) for name, side in (("First", one), ("Second", two)))
+    plot = Plot("Rows in the plane, by cluster", x, y)
+    names = sorted(set(labels.tolist()))
+    for name in names:
+        inside = labels == name
+        plot.dots(one[inside], two[inside], f"c{name}" if 0 <= name < COLOURED else "faint")
+    keys = tuple((f"c{name}", f"cluster {name}") for name in names if 0 <= name < COLOURED)
+    keys += (("faint", "smaller clusters"),) if max(names) >= COLOURED else ()
+    return Figure("Rows in the plane", plot.svg(), "Each dot is a row; similar rows are near one another.", keys)

@@ -1,6 +1,6 @@
 """The problem `forecasting`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +17,12 @@ from palmette.automl.learners.forecasting.series import SeriesColumns, regular_t
 from palmette.automl.measure.intervals import Units
 from palmette.automl.measure.metrics import Floats, Metric, Predictions, Task, undefined
 from palmette.automl.measure.scorer import SupervisedScorer
+from palmette.automl.plots import Axis, Figure, Plot, around
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import read_use, repairs_of
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_errors
 from palmette.automl.problems.problem import (
     FIRST_ROWS,
-    DrawnForecast,
     EndpointRequest,
     EnsembleMember,
     Evaluator,
@@ -241,9 +241,10 @@ class Forecasting(Problem):
         facts = ReportData(missing={"importances": shuffled, "predictions": "forecasts are drawn instead"})
         if made is None or not len(splits.holdout):
             return facts
-        forecasts = _forecasts(self._windows(splits), made)
+        windows = self._windows(splits)
+        figures, forecasts = tuple(_figures(windows, made)), _forecasts(windows, made)
         limits = ("A forecast continues what the past shows; it knows of no event that was never there before.",)
-        return replace(facts, limits=limits, forecasts=forecasts)
+        return replace(facts, limits=limits, figures=figures, forecasts=forecasts)
 
     def _windows(self, splits: DataSplits) -> HoldoutWindows:
         return HoldoutWindows(splits.train, splits.holdout, self.use)
@@ -264,23 +265,36 @@ def _compared(windows: HoldoutWindows, metric: Metric, made: Predictions) -> tup
     return windows.truth[known] / scales, scaled, windows.units[known]
 
 
-def _forecasts(windows: HoldoutWindows, made: Predictions) -> Forecasts:
-    """Returns what the report draws: some forecasts with the true values, and the coverage of their intervals."""
-    use, truth, drawn = windows.use, windows.truth, list[DrawnForecast]()
-    shape = len(windows.windows), use.horizon, len(use.targets)
+def _figures(windows: HoldoutWindows, made: Predictions) -> Iterator[Figure]:
+    """Draws some forecasts with the values before them and the true values."""
+    use, shape = windows.use, (len(windows.windows), windows.use.horizon, len(windows.use.targets))
     bands = None if made.quantiles is None else made.quantiles.reshape(*shape, -1)
-    for place in range(0, shape[0], max(1, shape[0] // SHOWN))[:SHOWN]:
-        one, target = windows.windows[place], len(drawn) % len(use.targets)
+    for number, place in enumerate(range(0, shape[0], max(1, shape[0] // SHOWN))[:SHOWN]):
+        one, target = windows.windows[place], number % len(use.targets)
         table = windows.tables[one.name]
         before = table[use.targets[target]].iloc[max(0, one.step - 3 * use.horizon) : one.step].to_numpy(float)
-        mine = [values.reshape(shape)[place, :, target] for values in (truth, made.values.astype(float))]
+        truth, values = (side.reshape(shape)[place, :, target] for side in (windows.truth, made.values.astype(float)))
         ends = [] if bands is None else [bands[place, :, target, side] for side in (0, -1)]
         title = " ".join(filter(None, (one.name, use.targets[target], f"from {table.index[one.step]}")))
-        drawn.append(DrawnForecast(title, before, *mine, *ends))
-    known = np.isfinite(truth)
+        past, steps = np.concatenate([before, truth]), np.arange(1 - len(before), use.horizon + 1, dtype=float)
+        ahead = steps[len(before) :]
+        x = Axis("Steps from the origin", float(steps[0]), float(steps[-1]))
+        y = Axis("Value", *around(np.concatenate([past, values, *ends]).tolist(), 0.05))
+        plot = Plot(f"Forecast of {title}", x, y)
+        if ends:
+            plot.band(ahead, ends[0], ends[1])
+        plot.line(steps, past)
+        plot.line(ahead, values, "c1")
+        band = ", with the band that should hold most values" if ends else ""
+        caption = f"The last known values, then the forecast and the true values{band}."
+        yield Figure(title, plot.svg(), caption, (("c0", "true value"), ("c1", "forecast")))
+
+
+def _forecasts(windows: HoldoutWindows, made: Predictions) -> Forecasts:
+    """Returns the coverage of the intervals."""
+    use, truth, known, inside = windows.use, windows.truth, np.isfinite(windows.truth), None
     low, high = (use.quantiles[0], use.quantiles[-1]) if len(use.quantiles) > 1 else (0.0, 0.0)
-    inside = None
     if made.quantiles is not None and high > low and known.any():
         band = made.quantiles[known]
         inside = float(np.mean((truth[known] >= band[:, 0]) & (truth[known] <= band[:, -1])))
-    return Forecasts(tuple(drawn), int(known.sum()), high - low, inside)
+    return Forecasts(int(known.sum()), high - low, inside)
