@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
 from palmette.automl.calls import Call, Name, Value, calls_in, mapped, paths_of, source
+from palmette.automl.composition import learner_named
 from palmette.automl.problems.problem import EnsembleMember
 from palmette.automl.project.rendering import WIDTH
 from palmette.automl.project.vendoring import copied
@@ -21,17 +21,6 @@ LONG = 80  # characters of a call from which a part of another call gets a name
 COMPONENTS = "components"  # the module with classes copied into the package
 PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
 SHORTER = {PIPELINE: "sklearn.pipeline.make_pipeline", COLUMNS: "sklearn.compose.make_column_transformer"}
-
-
-@dataclass(frozen=True)
-class ModelCalls:
-    """The delivered model as calls."""
-
-    reader: Call  # from the user's frame to typed columns
-    target: Call | None  # from the user's frame to the typed target; None without a target
-    members: tuple[EnsembleMember, ...]
-    layouts: tuple[str, ...]  # the layout of each member's features
-    estimator: Call  # from typed columns to predictions
 
 
 class FunctionSource(NamedTuple):
@@ -59,20 +48,23 @@ class PackageLayout(NamedTuple):
     model: FunctionSource
 
 
-def laid_out(calls: ModelCalls, columns: Mapping[str, Sequence[str]]) -> PackageLayout:
+def laid_out(
+    reader: Call, members: Sequence[EnsembleMember], estimator: Call, columns: Mapping[str, Sequence[str]]
+) -> PackageLayout:
     """Makes functions of encoders and their shared steps (features.py), and the model of these (model.py).
 
-    Lists of columns are replaced by their names in features.py, which `columns` holds.
+    The reader takes the user's frame, and the estimator what it returns. Lists of columns are replaced by their names
+    in features.py, which `columns` holds.
     """
-    arguments = (one.arguments.get("kw_args", {}) for one in _calls(calls.reader))
+    arguments = (one.arguments.get("kw_args", {}) for one in _calls(reader))
     given: dict[str, Value] = next(one for one in arguments if "readers" in one)
-    read = replaced(calls.reader, [(value, Name(FEATURES + name.upper())) for name, value in given.items()])
+    read = replaced(reader, [(value, Name(FEATURES + name.upper())) for name, value in given.items()])
     reading = read.arguments["steps"] if read.path == PIPELINE else [("columns", read)]
-    encoders = _encoders(calls)
+    encoders = _encoders(members)
     shared = sorted(_shared(encoders), key=lambda one: -len(one.name))  # the longest are used first
     separate = [_with_shared(one.call, shared) for one in encoders]
     several = {one.path for one in shared if sum(one.path in paths_of(call) for call in separate) > 1}
-    steps = [("model", replaced(calls.estimator, [(one.call, Call(one.path)) for one in encoders]))]
+    steps = [("model", replaced(estimator, [(one.call, Call(one.path)) for one in encoders]))]
     if steps[0][1].path == PIPELINE:
         steps = steps[0][1].arguments["steps"]
     model = Call(PIPELINE, {"steps": [*reading, *steps]})
@@ -113,10 +105,11 @@ def imports_of(values: Iterable[Value], own: Collection[str], here: str | tuple[
     return sorted(lines)
 
 
-def _encoders(calls: ModelCalls) -> list[FunctionSource]:
+def _encoders(members: Sequence[EnsembleMember]) -> list[FunctionSource]:
     """The distinct encoders, named by the layout of their features."""
     found: list[FunctionSource] = []
-    for member, layout in zip(calls.members, calls.layouts, strict=True):
+    for member in members:
+        layout = learner_named(member.candidate.learner).layout
         if layout != "rows" and all(member.encoder != one.call for one in found):
             same = sum(one.name.startswith(layout) for one in found)
             name = f"{FEATURES}{layout}_features" + (f"_{same + 1}" if same else "")

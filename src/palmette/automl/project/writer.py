@@ -17,22 +17,13 @@ import pandas as pd
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.calls import Call, Name, paths_of, source
 from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
-from palmette.automl.composition import (
-    COLUMNS,
-    encoder_of,
-    encoders_of,
-    facts_of,
-    learner_named,
-    learner_of,
-    reader_of,
-    readers_of,
-)
+from palmette.automl.composition import COLUMNS, encoder_of, encoders_of, facts_of, learner_of, reader_of, readers_of
 from palmette.automl.formatting import metric as metric_in_words
 from palmette.automl.kinds import TRUE, Kind, file_kinds
 from palmette.automl.learners.learner import LABELS
 from palmette.automl.measure.metrics import METRICS
 from palmette.automl.problems.problem import EnsembleMember, problem_of
-from palmette.automl.project.layout import COMPONENTS, FEATURES, ModelCalls, imports_of, laid_out
+from palmette.automl.project.layout import COMPONENTS, FEATURES, imports_of, laid_out
 from palmette.automl.project.reading import in_file_form, reader_source
 from palmette.automl.project.rendering import one_line, rendered
 from palmette.automl.project.vendoring import vendored
@@ -55,10 +46,12 @@ def write_package(
     leaderboard: Sequence[LeaderboardRow] = (),
 ) -> tuple[TextFile, ...]:
     """The files of the package, sorted by path."""
-    calls, problem = _model_calls(blueprint, selection), problem_of(blueprint)
+    members, target, problem = _members(blueprint, selection), _target_reader(blueprint), problem_of(blueprint)
+    estimator = problem.decided(problem.assembled(members, selection.ensembling), selection.class_weights)
     groups, others, own = _groups(blueprint), _other_formats(blueprint), {Path(one.path).stem for one in modules}
-    layout = laid_out(calls, {name: [one.name for one in columns] for name, columns in (groups | others).items()})
-    of_features = [*([calls.target] if calls.target else []), layout.readers, *(one.call for one in layout.features)]
+    columns = {name: [one.name for one in listed] for name, listed in (groups | others).items()}
+    layout = laid_out(reader_of(blueprint), members, estimator, columns)
+    of_features = [*([target] if target else []), layout.readers, *(one.call for one in layout.features)]
     paths = [*paths_of([of_features, layout.model.call])]
     examples = _examples(blueprint, problem.examples())
     facts = {
@@ -66,7 +59,7 @@ def write_package(
         **_reading(blueprint),
         "leaders": [row for place, row in enumerate(leaderboard) if place < LEADERS or row.chosen],
         "layout": layout,
-        "target_reader": calls.target,
+        "target_reader": target,
         "groups": groups,
         "other_formats": others,
         "own": own,
@@ -93,18 +86,15 @@ def write_package(
     return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint, selection)))
 
 
-def _model_calls(blueprint: Blueprint, selection: Selection) -> ModelCalls:
-    """The delivered model as calls."""
+def _members(blueprint: Blueprint, selection: Selection) -> list[EnsembleMember]:
+    """The members of the delivered model."""
     members = []
     for one in selection.members:
         learner = learner_of(one.candidate, blueprint, one.rounds)
         if learner.path == LABELS:  # ensembles and problems encode labels themselves
             learner = learner.arguments["estimator"]
         members.append(EnsembleMember(one.candidate, one.weight, encoder_of(one.candidate, blueprint), learner))
-    layouts = tuple(learner_named(one.candidate.learner).layout for one in selection.members)
-    problem = problem_of(blueprint)
-    estimator = problem.decided(problem.assembled(members, selection.ensembling), selection.class_weights)
-    return ModelCalls(reader_of(blueprint), _target_reader(blueprint), tuple(members), layouts, estimator)
+    return members
 
 
 def _target_reader(blueprint: Blueprint) -> Call | None:

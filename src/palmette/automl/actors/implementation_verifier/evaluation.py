@@ -10,17 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from palmette.automl.actors.shared import PlanningInput
-from palmette.automl.artefacts import (
-    Assembly,
-    Assessment,
-    Choice,
-    Comparison,
-    Latency,
-    LeaderboardRow,
-    Plans,
-    Score,
-    Store,
-)
+from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Latency, Plans, Score, Store
 from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint import checking
 from palmette.automl.endpoint.service import Service
@@ -125,7 +115,7 @@ class Evaluator:
         results, splits = comparable(results, self.splits)
         scorer, baseline = problem.scorer(splits), self._best_baseline
         outputs = ensemble_outputs(selection, results, scorer)
-        base = next((one.outputs for one in results if baseline and one.name == baseline.name), None)
+        base = next((one.outputs for one in results if one.name == baseline), None)
         other = None if base is None else scorer.predictions(base, scorer.class_weights(base))
         made = scorer.predictions(outputs, selection.class_weights)
         scores = tuple(problem.scores(splits.judged, made, other, self._asked))
@@ -148,9 +138,9 @@ class Evaluator:
         return [one.metric for one in self.input.task.constraints if one.metric]
 
     @property
-    def _best_baseline(self) -> LeaderboardRow | None:
+    def _best_baseline(self) -> str:
         rows = [one for one in self.input.comparison.leaderboard if one.track == "baseline"]
-        return max(rows, key=lambda one: one.error_reduction, default=None)
+        return max(rows, key=lambda one: one.error_reduction).name if rows else ""
 
     def _answer(self, service: Service, rows: pd.DataFrame) -> str:
         """What a package's endpoint answers to rows together, as CSV; ValueError where it has no answer."""
@@ -176,7 +166,7 @@ class Evaluator:
             return "It is not compared with a baseline, whose final fit did not end in time."
         if not scores or scores[0].baseline is None:
             return f"It cannot be compared with a baseline on {where}."
-        score, name = scores[0], self._best_baseline.name if self._best_baseline else "baseline"
+        score, name = scores[0], self._best_baseline or "baseline"
         value, _, places = measured(score.value, score.low, score.high)
         other = fixed(score.baseline, places)
         return f"{metric(score.metric)} {value} on {where}; the best baseline, {name}, has {other}."
