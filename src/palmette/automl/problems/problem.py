@@ -55,15 +55,6 @@ class ClusterResults:
 
 
 @dataclass(frozen=True)
-class Forecasts:
-    """Forecasts of the hold-out."""
-
-    count: int  # forecast values with a known truth
-    promised: float = 0.0  # nominal coverage of the bands; 0 without bands
-    inside: float | None = None  # measured coverage
-
-
-@dataclass(frozen=True)
 class ReportData:
     """Results for the report; what is missing is reported as not measured."""
 
@@ -71,13 +62,12 @@ class ReportData:
     """(n,): class names or numbers of the hold-out, or of the training rows if there is none."""
     predictions: Predictions | None = None
     """Predictions for the same rows, out of fold if there is no hold-out."""
-    positive: str | None = None  # the positive class of two
     importance: str = "How much worse the metric becomes"
     """What importance measures; `when a column ... is shuffled` follows."""
     limits: tuple[str, ...] = ()  # limits of such models, in sentences
     figures: tuple[Figure, ...] = ()
+    summary: str = ""  # what the figures show, as a sentence
     clustering: ClusterResults | None = None
-    forecasts: Forecasts | None = None
     missing: Mapping[Measured, str] = field(default_factory=dict)
     """Reasons for missing measurements, in sentences."""
 

@@ -137,12 +137,8 @@ class Supervised(Problem):
     def report_data(
         self, splits: DataSplits, made: Predictions | None, outputs: Mapping[str, Floats], best: str
     ) -> ReportData:
-        return ReportData(
-            truth=None if made is None else self.truth(splits.holdout),
-            predictions=made,
-            positive=self.blueprint.positive,
-            limits=self.limits(),
-        )
+        truth = None if made is None else self.truth(splits.holdout)
+        return ReportData(truth=truth, predictions=made, limits=self.limits())
 
     def limits(self) -> tuple[str, ...]:
         """Lists what a model of this problem cannot do, one sentence each."""

@@ -6,9 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from palmette.automl.candidates import Blueprint
 from palmette.automl.formatting import fixed, many, share, short
 from palmette.automl.measure.metrics import Floats, Predictions, classes_of
 from palmette.automl.plots import Axis, Figure, Plot, around
+from palmette.automl.problems.problem import ReportData
 
 CURVES = 6  # number of classes with curves, the most frequent ones
 BINS = 10
@@ -17,6 +19,7 @@ Labels = NDArray[np.str_]
 UNIT = np.array([0.0, 1.0])
 SHOWN = 1500  # most rows that are drawn
 PARTS = 5
+LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 
 
 class ClassResult(NamedTuple):
@@ -212,3 +215,13 @@ def regression_results(truth: Floats, predicted: Floats, target: str, is_log: bo
         low, high = float(truth[rows[0]]), float(truth[rows[-1]])
         parts.append(ErrorRange(low, high, len(rows), float(np.abs(error[rows]).mean()), float(error[rows].mean())))
     return RegressionResults(half, most, float(error.mean()), tuple(parts), figures)
+
+
+def results_of(data: ReportData, blueprint: Blueprint) -> tuple[ClassificationResults | None, RegressionResults | None]:
+    """The results of classes or of numbers; both None without predictions."""
+    if data.truth is None or data.predictions is None or not len(data.truth):
+        return None, None
+    if blueprint.classes:
+        return classification_results(data.truth, data.predictions, blueprint.positive), None
+    truth, predicted = data.truth.astype(np.float64), data.predictions.values.astype(np.float64)
+    return None, regression_results(truth, predicted, blueprint.target, blueprint.metric in LOGARITHMIC)

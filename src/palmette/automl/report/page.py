@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -20,12 +19,7 @@ from palmette.automl.endpoint.folder import add
 from palmette.automl.measure.metrics import METRICS
 from palmette.automl.plots import bar, interval_bar, level
 from palmette.automl.problems.problem import problem_of
-from palmette.automl.report.figures import (
-    ClassificationResults,
-    RegressionResults,
-    classification_results,
-    regression_results,
-)
+from palmette.automl.report.figures import results_of
 from palmette.automl.report.findings import ReportFindings, findings_of
 from palmette.automl.report.interpretation import interpretation
 from palmette.automl.report.tables import leaderboard, limits, summary
@@ -38,7 +32,6 @@ LONGEST = 1000  # most characters of a text
 # After request and verdict.
 SECTIONS = ("results", "leaderboard", "plans", "importance", "data", "limits", "costs", "use")
 LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "pandas", "numpy")
-LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "price", "seconds", "share", "short")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&]|:(?=//)|(?<=www)\.)")
 
@@ -66,7 +59,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
     data, blueprint = findings.data, findings.blueprint
     columns = sorted(findings.profile.columns, key=lambda one: one.rank or math.inf)  # strongest first
     used = {one.name for one in blueprint.columns}
-    classes, values = _results(findings)
+    classes, values = results_of(data, blueprint)
     alone = {"importances": "the model has only one column"} if len(blueprint.columns) == 1 else {}
     reasons = formatting.names("unmeasured") | alone | dict(data.missing)
     return {
@@ -99,17 +92,6 @@ def weights_used(findings: ReportFindings) -> list[tuple[str, Weights]]:
     named = [name for one in members for encoder in one.encoders.values() for name in encoder_named(encoder).weights]
     named += [name for one in members for name in learner_named(one.learner).weights]
     return [(name, weights_named(name)) for name in dict.fromkeys(named)]
-
-
-def _results(findings: ReportFindings) -> tuple[ClassificationResults | None, RegressionResults | None]:
-    data = findings.data
-    if data.truth is None or data.predictions is None or not len(data.truth):
-        return None, None
-    if findings.blueprint.classes:
-        return classification_results(data.truth, data.predictions, data.positive), None
-    truth, predicted = data.truth.astype(np.float64), data.predictions.values.astype(np.float64)
-    is_log = findings.blueprint.metric in LOGARITHMIC
-    return None, regression_results(truth, predicted, findings.blueprint.target, is_log)
 
 
 def _gauge(findings: ReportFindings) -> Markup:

@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
+from palmette.automl.formatting import many, share
 from palmette.automl.kinds import UNUSABLE, Kind
 from palmette.automl.learners.forecasting.series import SeriesColumns, regular_tables
 from palmette.automl.measure.intervals import Units
@@ -21,15 +23,7 @@ from palmette.automl.plots import Axis, Figure, Plot, around
 from palmette.automl.problems.forecasting import package
 from palmette.automl.problems.forecasting.data import read_use, repairs_of
 from palmette.automl.problems.forecasting.windows import HoldoutWindows, RowPositions, folds_of, held_out, naive_errors
-from palmette.automl.problems.problem import (
-    FIRST_ROWS,
-    EndpointRequest,
-    EnsembleMember,
-    Evaluator,
-    Forecasts,
-    Problem,
-    ReportData,
-)
+from palmette.automl.problems.problem import FIRST_ROWS, EndpointRequest, EnsembleMember, Evaluator, Problem, ReportData
 from palmette.automl.problems.supervised import first_metric
 from palmette.automl.profile import Profile
 from palmette.automl.splitting.data_splits import DataSplits, SplitRequest
@@ -242,9 +236,9 @@ class Forecasting(Problem):
         if made is None or not len(splits.holdout):
             return facts
         windows = self._windows(splits)
-        figures, forecasts = tuple(_figures(windows, made)), _forecasts(windows, made)
+        figures = tuple(_figures(windows, made))
         limits = ("A forecast continues what the past shows; it knows of no event that was never there before.",)
-        return replace(facts, limits=limits, figures=figures, forecasts=forecasts)
+        return replace(facts, limits=limits, figures=figures, summary=_coverage(windows, made))
 
     def _windows(self, splits: DataSplits) -> HoldoutWindows:
         return HoldoutWindows(splits.train, splits.holdout, self.use)
@@ -290,11 +284,13 @@ def _figures(windows: HoldoutWindows, made: Predictions) -> Iterator[Figure]:
         yield Figure(title, plot.svg(), caption, (("c0", "true value"), ("c1", "forecast")))
 
 
-def _forecasts(windows: HoldoutWindows, made: Predictions) -> Forecasts:
-    """Returns the coverage of the intervals."""
-    use, truth, known, inside = windows.use, windows.truth, np.isfinite(windows.truth), None
-    low, high = (use.quantiles[0], use.quantiles[-1]) if len(use.quantiles) > 1 else (0.0, 0.0)
-    if made.quantiles is not None and high > low and known.any():
-        band = made.quantiles[known]
-        inside = float(np.mean((truth[known] >= band[:, 0]) & (truth[known] <= band[:, -1])))
-    return Forecasts(int(known.sum()), high - low, inside)
+def _coverage(windows: HoldoutWindows, made: Predictions) -> str:
+    """States how many values the intervals held; empty without intervals."""
+    levels, known = windows.use.quantiles, np.isfinite(windows.truth)
+    promised = levels[-1] - levels[0] if len(levels) > 1 else 0.0
+    if made.quantiles is None or promised <= 0 or not known.any():
+        return ""
+    truth, band = windows.truth[known], made.quantiles[known]
+    inside = float(np.mean((truth >= band[:, 0]) & (truth <= band[:, -1])))
+    text = Markup("The band that promises to hold {} of the values held <strong>{}</strong> of {}.")
+    return text.format(share(promised), share(inside), many(len(truth), "held-out value"))
