@@ -125,10 +125,6 @@ class Profile(Model):
     decisions: tuple[LeakDecision, ...] = ()
     """About those leaks that call for more than a report."""
 
-    def column(self, name: str) -> ColumnProfile | None:
-        """The column of this name; None where there is none."""
-        return next((one for one in self.columns if one.name == name), None)
-
     @property
     def dropped(self) -> dict[str, str]:
         """The reason for each column that is left out because of a leak, or because it names the part of each row."""
