@@ -69,9 +69,6 @@ class Classification(Supervised):
             return Strategy(), Strategy(class_weights="balanced")
         return (Strategy(),)
 
-    def strata(self, rows: pd.DataFrame) -> NDArray[Any]:
-        return self.truth(rows)
-
     def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
         return keys_of(rows[self.blueprint.target]).to_numpy(str)
 

@@ -44,11 +44,8 @@ class Supervised(Problem):
         )
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
-        return folds_of(splits.train, self.blueprint, self.strata(splits.train), splits.groups)
-
-    def strata(self, rows: pd.DataFrame) -> NDArray[Any] | None:
-        """Returns values (n,) to stratify folds by; None for random folds."""
-        return None
+        strata = self.truth(splits.train) if self.blueprint.classes else None
+        return folds_of(splits.train, self.blueprint, strata, splits.groups)
 
     @abstractmethod
     def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
