@@ -237,3 +237,17 @@ def test_a_difference_within_noise_holds_zero() -> None:
     close, twin, far = (Predictions(truth + random.normal(size=400) * spread) for spread in (1.0, 1.0, 2.0))
     assert 0.0 in difference(METRICS["rmse"], truth, close, twin)
     assert difference(METRICS["rmse"], truth, close, far).low > 0, "better is positive, also where less is better"
+
+
+@pytest.mark.parametrize(("positives", "least", "most"), [(1, 1.0, 1.0), (3, 0.2, 0.9), (15, 0.0, 0.35)])
+def test_a_ranking_of_few_rows_of_a_class_is_as_uncertain_as_they_are_few(
+    positives: int, least: float, most: float
+) -> None:
+    random = np.random.default_rng(0)
+    truth = np.repeat(CLASSES, [60, positives])
+    chances = np.clip(random.normal(0.4 + 0.3 * (truth == "yes"), 0.15), 0.01, 0.99)
+    made = Predictions(truth, np.column_stack([1 - chances, chances]), CLASSES)
+    none = Predictions(truth, np.full((len(truth), 2), 0.5), CLASSES)
+    found = interval(METRICS["roc_auc"], truth, made)
+    assert least <= found.high - found.low <= most
+    assert (difference(METRICS["roc_auc"], truth, made, none).low > 0) == (positives > 1)

@@ -46,7 +46,8 @@ def interval(
     rounds: int = ROUNDS,
 ) -> ScoreInterval:
     """The interval of one score; `truth` is (n,), as `units`, which are equal for rows that are drawn together."""
-    scored, draws = _scored(metric, truth, predictions, positive), _draws(predictions, units, rounds)
+    scored = _scored(metric, truth, predictions, positive)
+    draws = _draws(predictions, units, rounds).limited(metric, truth)
     found = [scored(rows) for rows in draws.rows]
     made = draws.interval(found, score(metric, truth, predictions, positive))
     lowest = min(0.0, *found) if metric.task == "classification" or not metric.greater_is_better else -math.inf
@@ -70,7 +71,8 @@ def difference(
     of them, and not widened where there are few units.
     """
     sign = 1.0 if metric.greater_is_better else -1.0
-    draws = _draws(first, units, QUICK)._replace(units=0) if is_selection else _draws(first, units, ROUNDS)
+    draws = _draws(first, units, QUICK if is_selection else ROUNDS)
+    draws = draws._replace(units=0) if is_selection else draws.limited(metric, truth)
     mine, other = (_scored(metric, truth, one, positive) for one in (first, second))
     whole = score(metric, truth, first, positive) - score(metric, truth, second, positive)
     return draws.interval([sign * (mine(rows) - other(rows)) for rows in draws.rows], sign * whole)
@@ -100,10 +102,18 @@ class _Draws(NamedTuple):
     share: float  # share of the rows or units that one resample draws
     units: int = 0  # number of units that are drawn; 0 for rows
 
+    def limited(self, metric: Metric, truth: NDArray[np.generic]) -> "_Draws":
+        """With no more units than rows of the rarer of two classes: each ranking compares one of them with others."""
+        counts = np.unique(truth, return_counts=True)[1]
+        is_limited = metric.name in RANKINGS and len(counts) == 2
+        return self._replace(units=min(self.units or len(truth), *counts.tolist())) if is_limited else self
+
     def interval(self, found: list[float], whole: float) -> ScoreInterval:
         """The middle 95 %; of resamples that are smaller (m out of n), drawn in to `whole` by the root of m / n."""
         from scipy.stats import norm, t
 
+        if self.units == 1:
+            return ScoreInterval(low=-math.inf, high=math.inf)
         low, high = np.nanpercentile(found, [2.5, 97.5])
         width = math.sqrt(self.share)
         if self.units:
