@@ -83,6 +83,10 @@ def test_without_a_hold_out_scores_are_out_of_fold(small: SmallDelivery) -> None
     found = made.assessment
     assert found.scores[0].value == pytest.approx(selection.score) and found.answers is None
     assert "baseline" in found.better_reason
+    update = {"baseline": asked.comparison.package, "selection": selection.model_copy(update={"reason": "no time"})}
+    same = asked.model_copy(update={"comparison": asked.comparison.model_copy(update=update)})
+    compared = Evaluator(same, without_holdout(shop), shop.store, shop.sandbox, scratch)._compared((), "")
+    assert compared == "The delivered model is the best baseline: no time."
 
 
 def without_holdout(shop: Any) -> Any:

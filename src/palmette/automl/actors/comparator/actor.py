@@ -162,7 +162,7 @@ class Comparator(BaseActor):
             return alone(one, compared.scorer).model_copy(update=facts)
 
         best = compared.baseline
-        baseline = None if best is None else instead(best, "the best baseline")
+        baseline = None if best is None else instead(best, best.name)
         beside = baseline if baseline and baseline.members != chosen.members else None
         choices = [("package", chosen, limits[0])]
         if len(chosen.members) > 1:

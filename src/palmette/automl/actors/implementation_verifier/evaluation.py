@@ -161,7 +161,8 @@ class Evaluator:
     def _compared(self, scores: Sequence[Score], where: str) -> str:
         """The first score and that of the baseline, in a sentence."""
         if self.input.comparison.baseline == self.input.comparison.package:
-            return "The delivered model is the best baseline; no other candidate was chosen."
+            why = self.input.comparison.selection.reason or "no other candidate was chosen"
+            return f"The delivered model is the best baseline: {why}."
         if not self.input.comparison.baseline:
             return "It is not compared with a baseline, whose final fit did not end in time."
         if not scores or scores[0].baseline is None:
