@@ -2,6 +2,7 @@
 
 import json
 import secrets
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,8 +37,8 @@ _HERE = str(Path(__file__).parent)
 _START_SECONDS = 60.0
 SPARK_DIED = "SparkDied"
 """Prefix of an error caused by the end of the Spark server."""
-_WORTH_TWO_WORKERS = 10
-"""Minimum number of items that are divided between two workers."""
+_WORTH_TWO_WORKERS: Mapping[str, int] = {"cases": 10, "probes": 10, "tests": 2}
+"""Minimum number of items, by kind of job, that are divided between two workers; others are never."""
 TOO_LATE = 3
 """Exit code of a process that exceeded the time limit of an item."""
 _MOST = 1 << 23
@@ -153,7 +154,7 @@ def _write(folder: Path, spark: WarmSpark, job: HarnessJob) -> None:
     text = {
         **job.shared,
         "kind": job.kind,
-        "workers": 2 if job.kind != "main" and len(job.items) >= _WORTH_TWO_WORKERS else 1,
+        "workers": 2 if len(job.items) >= _WORTH_TWO_WORKERS.get(job.kind, sys.maxsize) else 1,
         "remote": spark.remote,
         "resolve_paths": not spark.is_external,
         "root": str(job.root.resolve()),
