@@ -115,8 +115,8 @@ def test_own_features_come_last_and_are_scaled_where_the_layout_asks_for_it() ->
     ("strategy", "how"),
     [
         (Strategy(), None),
-        (Strategy(class_weights="balanced"), "weights"),
-        (Strategy(resampling="undersample"), "undersample"),
+        (Strategy(balance="weights"), "weights"),
+        (Strategy(balance="undersample"), "undersample"),
     ],
 )
 def test_the_strategy_is_around_the_learner(strategy: Strategy, how: str | None) -> None:

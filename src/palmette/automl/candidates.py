@@ -27,13 +27,15 @@ Operation = Literal[
 ]  # fmt: skip
 
 
+Balance = Literal["none", "weights", "oversample", "undersample"]
+"""How the classes of a fold's training rows are balanced: by weights of rows, or by drawing rows."""
+
+
 class Strategy(Model):
     """Processing around any learner."""
 
     target_transform: Literal["none", "log", "log1p"] = "none"
-    class_weights: Literal["none", "balanced"] = "none"
-    resampling: Literal["none", "oversample", "undersample"] = "none"
-    """Classification: resampling of a fold's training rows."""
+    balance: Balance = "none"
 
 
 class Candidate(Model):

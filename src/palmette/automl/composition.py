@@ -291,7 +291,7 @@ def encoding_key(candidate: Candidate, blueprint: Blueprint) -> str:
 
 
 def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = None) -> Call:
-    """Returns the estimator for encoded features, with the class weights or resampling of the candidate's strategy."""
+    """Returns the estimator for encoded features, with the balance of classes that the candidate's strategy demands."""
     learner = learner_named(candidate.learner)
     parts = _parts(candidate, blueprint) if learner.layout == "tree" else []
     flags = tuple(flag for part in parts for flag in part.categorical)
@@ -302,8 +302,7 @@ def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = 
         more=bool(candidate.features),
     )
     call = learner.estimator(candidate.settings, setup, rounds)
-    strategy = candidate.strategy
-    how = "weights" if strategy.class_weights == "balanced" else strategy.resampling
+    how = candidate.strategy.balance
     return call if how == "none" else Call(REBALANCED, {"estimator": call, "how": how, "random_state": blueprint.seed})
 
 

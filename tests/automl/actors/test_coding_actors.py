@@ -101,12 +101,12 @@ def proposing(*candidates: Any, learner: str = "") -> Any:
 
 def test_candidates_of_a_model_are_named_by_their_learner(shop: Shop) -> None:
     features = shop.make(PreprocessingCoder, own()).run(shop.input(PreprocessingCoder), shop.context()).output
-    one = {"learner": "linear", "own_features": True, "class_weights": "balanced", "tuned": True, "reason": "Few rows."}
+    one = {"learner": "linear", "own_features": True, "balance": "oversample", "tuned": True, "reason": "Few rows."}
     asked = shop.input(ModelingCoder, preprocessing=features)
     made = shop.make(ModelingCoder, proposing(one)).run(asked, shop.context()).output
     (found,) = made.candidates
-    assert (found.name, found.features, found.strategy.class_weights) == (
-        "linear-own-1", "own_features.OrderFeatures", "balanced"
+    assert (found.name, found.features, found.strategy.balance) == (
+        "linear-own-1", "own_features.OrderFeatures", "oversample"
     )  # fmt: skip
     assert found.tuned and not made.modules
 

@@ -125,7 +125,7 @@ def test_fewer_folds_where_each_takes_long(rows: int, work: int, budget: float, 
 
 
 def test_strategies_suit_target_and_metric() -> None:
-    balanced, log = Strategy(class_weights="balanced"), Strategy(target_transform="log1p")
+    balanced, log = Strategy(balance="weights"), Strategy(target_transform="log1p")
 
     def found(problem: str, metric: str, known: Profile) -> tuple[Strategy, ...]:
         return problem_named(problem).strategies(TaskSpec(metric=metric), known)

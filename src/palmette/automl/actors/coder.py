@@ -10,7 +10,7 @@ from palmette.automl import context as shown
 from palmette.automl import own_code
 from palmette.automl.actors.shared import PlanningInput, verdict
 from palmette.automl.artefacts import Plans, WrittenCode
-from palmette.automl.candidates import Blueprint, Candidate, OwnCode, Setting, Strategy
+from palmette.automl.candidates import Balance, Blueprint, Candidate, OwnCode, Setting, Strategy
 from palmette.automl.composition import facts_of, unavailable, usable_learners
 from palmette.automl.kinds import Track
 from palmette.automl.planning.insights import setting_objections
@@ -33,8 +33,8 @@ class ProposedCandidate(Model):
     """Those that differ from the learner's defaults."""
     target_transform: Literal["none", "log", "log1p"] = "none"
     """Of a regression."""
-    class_weights: Literal["none", "balanced"] = "none"
-    """Of a classification."""
+    balance: Balance = "none"
+    """How a classification balances the classes: by weights of rows, or by drawing rows."""
     reason: str
     """What in these data favours it; one sentence."""
 
@@ -152,7 +152,7 @@ def _models(answer: ModelsAnswer, track: Track, features: WrittenCode) -> Writte
             name=f"{own[one.learner].partition('.')[0] if one.learner in own else one.learner}-own-{number}",
             learner=own.get(one.learner, one.learner),
             settings=one.settings,
-            strategy=Strategy(target_transform=one.target_transform, class_weights=one.class_weights),
+            strategy=Strategy(target_transform=one.target_transform, balance=one.balance),
             features=with_own if one.own_features else "",
             tuned=one.tuned and one.learner not in own,
             reason=one.reason,
@@ -181,5 +181,5 @@ def _models_objections(answer: ModelsAnswer, blueprint: Blueprint, track: Track)
         yield from setting_objections(one.learner, one.settings, facts_of(blueprint))
         if blueprint.classes and one.target_transform != "none":
             yield f"{one.learner}: only numbers are transformed, and the target has classes."
-        if not blueprint.classes and one.class_weights != "none":
-            yield f"{one.learner}: there are no classes to weigh."
+        if not blueprint.classes and one.balance != "none":
+            yield f"{one.learner}: there are no classes to balance."

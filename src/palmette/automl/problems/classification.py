@@ -66,7 +66,7 @@ class Classification(Supervised):
         target = profile.target
         uneven = target is not None and target.entropy < EVEN
         if uneven and Classification.objective(task, profile) in MOVED:
-            return Strategy(), Strategy(class_weights="balanced")
+            return Strategy(), Strategy(balance="weights")
         return (Strategy(),)
 
     def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
