@@ -40,7 +40,8 @@ class ScoredHoldOut:
         """`text` is FILE:TARGET:METRIC, as the person gives it who starts the server."""
         from palmette.automl.endpoint.delivered import rows_of_file
         from palmette.automl.measure.metrics import METRICS
-        from palmette.automl.task_spec.vocabulary import metric_named, nearest_metric
+        from palmette.automl.task_spec.task_file import nearest_metric
+        from palmette.automl.task_spec.vocabulary import metric_named
 
         file, _, rest = text.partition(":")
         self.target, _, name = rest.partition(":")

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from palmette.automl.kinds import STRUCTURE, Kind, Track
 from palmette.automl.problem_traits import learning_task, problems_of
-from palmette.automl.task_spec.request import ColumnSummary, DataSummary, listed, name_words
+from palmette.automl.task_spec.request import ColumnSummary, DataSummary, is_mentioned, listed, name_words
 from palmette.automl.task_spec.spec import FieldSource, Forecast, Origin, TaskSpec
-from palmette.automl.task_spec.vocabulary import nearest_metric, vocabulary
+from palmette.automl.task_spec.task_file import nearest_metric
+from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.engine.registry import load
 from palmette.errors import UserError, did_you_mean
 from palmette.problems import error_of
@@ -360,12 +361,10 @@ def _likely(task: TaskSpec, data: DataSummary) -> tuple[str, ...]:
     """Ranks possible targets: conventional names, then names mentioned in the sentence, then the last columns."""
     ruled_out = {*task.exclude, *task.known_after, task.group_by, task.time}
     usable = [one.name for one in data.columns if one.kind in ("number", "category", "boolean", "text")]
-    sentence = task.sentence.casefold()
 
     def rank(name: str) -> tuple[bool, bool, int]:
-        words = name_words(name)
-        mentioned = any(len(word) > 2 and re.search(rf"\b{re.escape(word[:5])}", sentence) for word in words)
-        return "".join(words) not in CONVENTIONAL, not mentioned, -usable.index(name)
+        is_unusual = "".join(name_words(name)) not in CONVENTIONAL
+        return is_unusual, not is_mentioned(name, task.sentence), -usable.index(name)
 
     marked = [name for name in data.targets if name in usable]
     return tuple(dict.fromkeys((*marked, *sorted((name for name in usable if name not in ruled_out), key=rank))))

@@ -69,7 +69,7 @@ class Grammar:
         every = (name for column in data.columns for name in dict.fromkeys((column.name, column.source)))
         named = (name for name in every if name and key_of(name) in squeezed)
         longest = sorted(named, key=len, reverse=True)
-        column, exact = _alternatives(longest), _alternatives(longest, exactly=True)
+        column = _alternatives(longest)
         metric = names_pattern(part for name, one in known.metrics.items() for part in (name, *one.names))
         learner = names_pattern(part for name, one in known.learners.items() for part in (name, *one))
         before, after = (known.parts[name].replace(" ", r"\s+") for name in ("a_learner", "learner_noun"))
@@ -80,7 +80,6 @@ class Grammar:
         self._names = {
             "column": rf"(?P<column>{column})",
             "columns": rf"(?P<columns>{column}(?:{_LIST}(?:the\s+)?(?:columns?\s+)?{column}){{0,60}})",
-            "exact": rf"(?P<columns>{exact}(?:{_LIST}(?:the\s+)?{exact}){{0,60}})",
             "metric": rf"(?P<metric>(?<!\w)(?:{metric})(?!\w))",
             "parenthesis": rf"(?:\s*\((?:{metric})\)|\s+or\s+(?:the\s+)?(?:{metric})(?!\w))?",
             "learners": rf"(?P<learners>{a_learner}(?:{_LIST}{a_learner}){{0,20}})",
@@ -98,26 +97,16 @@ class Grammar:
 
     def columns_in(self, text: str) -> tuple[str, ...] | None:
         """Returns the columns listed in a text, or None if a name is ambiguous."""
-        found = [self.named(written) for written in self.column.findall(text)]
+        found = [self.data.named(written) for written in self.column.findall(text)]
         return None if None in found else tuple(dict.fromkeys(name for name in found if name))
 
-    def named(self, written: str) -> str | None:
-        """Returns the column of a written name, ignoring case, blanks and plurals; None unless there is exactly one."""
-        bare = written.strip("\"'`")
-        if (column := self.data.column(bare)) is not None:
-            return column.name
-        keys = {key_of(bare), *(key_of(bare)[: -len(end)] for end in ("s", "es") if key_of(bare).endswith(end))}
-        found = {one.name for one in self.data.columns if keys & {key_of(one.name), key_of(one.source)}}
-        return found.pop() if len(found) == 1 else None
 
-
-def _alternatives(names: Iterable[str], exactly: bool = False) -> str:
+def _alternatives(names: Iterable[str]) -> str:
     """Returns a pattern for column names, as written or as words; names that are common words match only in quotes."""
     parts = []
     for name in names:
         words = name_words(name)
-        has_words = not exactly and re.fullmatch(r"[\w\s-]+", name)
-        loose = r"[\s_-]?".join(map(re.escape, words)) if has_words else ""
+        loose = r"[\s_-]?".join(map(re.escape, words)) if re.fullmatch(r"[\w\s-]+", name) else ""
         plural = "(?:e?s)?" if loose and len(words[-1]) > 2 and words[-1].isalpha() and words[-1][-1] != "s" else ""
         parts += [rf"{quote}{re.escape(name)}{quote}" for quote in "\"'`"]
         if name.casefold() not in vocabulary().short_words:
@@ -163,7 +152,7 @@ class Match(NamedTuple):
     def metric(self) -> str:
         """The metric that it names; empty if it names several, or if a column has the same name."""
         named = {metric_named(one[0]) for one in self.grammar.metric.finditer(self.words)}
-        return named.pop() if len(named) == 1 and not self.grammar.named(self.get("metric")) else ""
+        return named.pop() if len(named) == 1 and not self.grammar.data.named(self.get("metric")) else ""
 
 
 def _constraint(match: Match) -> Values:
@@ -184,14 +173,14 @@ def _limit(match: Match) -> Values:
     comparison = comparison_of(match.get("compare")) if match.get("compare") else "<="
     amount = parse_amount(match.get("time") or match.get("bytes") or match.get("plain"))
     other = _PERCENTILE.search(match.before) or _GOES_ON.match(match.after) or _AMBIGUOUS.search(match.words)
-    if amount is None or comparison not in ("<=", "<") or other or match.grammar.named(match.get(quantity)):
+    if amount is None or comparison not in ("<=", "<") or other or match.grammar.data.named(match.get(quantity)):
         return None
     limit = Constraint(quantity=quantity, comparison=comparison, value=amount.value, words=match.words)
     return {"constraints": (limit,)}
 
 
 def _threshold(match: Match) -> Values:
-    known = match.grammar.data.column(match.grammar.named(match.get("column")) or "")
+    known = match.grammar.data.column(match.grammar.data.named(match.get("column")) or "")
     amount, comparison = parse_amount(match.get("plain")), comparison_of(match.get("compare"))
     if known is None or known.kind != "number" or _AMBIGUOUS.search(match.words):
         return None
@@ -233,8 +222,6 @@ def _target(match: Match) -> Values:
     second = re.match(r"\s*(?:and|or|&)\s+(?:then\s+|also\s+|the\s+)*", match.after, re.I)
     if second and (named := match.grammar.column.match(match.after, second.end())):
         values["target"] += match.grammar.columns_in(named[0]) or ()
-    first = re.search(rf"({match.grammar.column.pattern})\s+or\s+(?:the\s+)?$", match.before, re.I)
-    values["target"] += (match.grammar.columns_in(first[1]) or ()) if first else ()
     if match.has("learners"):
         values |= {"learners": _wishes(match, "required")}
     if verb in _VERBS:
@@ -248,7 +235,7 @@ def _split(match: Match) -> Values:
     ways = {"by_time": "time", "date": "time", "stratified": "stratified", "random": "random"}
     made: dict[str, Any] = dict.fromkeys(["split.by"], next((ways[name] for name in ways if match.has(name)), ""))
     if match.has("column"):
-        made["time"] = match.grammar.named(match.get("column"))
+        made["time"] = match.grammar.data.named(match.get("column"))
     if amount := parse_amount(match.get("percent")):
         made["split.test_share"] = amount.value / 100 if 0 < amount.value < 100 else None
     if match.has("train"):
@@ -273,11 +260,8 @@ def _metric(match: Match) -> Values:
 
 
 def _learners(match: Match) -> Values:
-    required = match.rule.level == "required"
-    changed = r"\s*,?\s*(?:or|and/or)\b" if required else r"\s*(?:only|alone|exclusively)\b"
-    if match.rule.level is None or re.match(changed, match.after, re.I):
-        return None  # an unread alternative, or `not only`
-    return {"learners": _wishes(match, match.rule.level)}
+    open_end = match.rule.level == "required" and re.match(r"\s*,?\s*(?:or|and/or)\b", match.after, re.I)
+    return None if open_end or match.rule.level is None else {"learners": _wishes(match, match.rule.level)}
 
 
 def _wishes(match: Match, level: Level) -> tuple[LearnerWish, ...]:
@@ -305,7 +289,7 @@ def _problem(match: Match) -> Values:
 
 def _unknown(match: Match) -> Values:
     name = match.get("missing").strip("\"'`")
-    return {"unknown": (name,)} if match.grammar.data.columns and match.grammar.named(name) is None else None
+    return {"unknown": (name,)} if match.grammar.data.columns and match.grammar.data.named(name) is None else None
 
 
 def _budget(match: Match) -> Values:

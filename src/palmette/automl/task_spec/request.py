@@ -73,6 +73,15 @@ class DataSummary(Model):
         found = self._folded.get(name.casefold(), ())
         return found[0] if len(found) == 1 else None
 
+    def named(self, written: str) -> str | None:
+        """Returns the column of a written name, ignoring case, blanks and plurals; None unless there is exactly one."""
+        bare = written.strip("\"'`")
+        if (column := self.column(bare)) is not None:
+            return column.name
+        keys = {key_of(bare), *(key_of(bare)[: -len(end)] for end in ("s", "es") if key_of(bare).endswith(end))}
+        found = {one.name for one in self.columns if keys & {key_of(one.name), key_of(one.source)}}
+        return found.pop() if len(found) == 1 else None
+
     def __copy__(self) -> Self:
         """Without the cached lookups, because a copy may have other columns."""
         return self.model_construct(self.model_fields_set, **dict(self))
@@ -128,6 +137,11 @@ def key_of(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name.strip("\"'`").casefold())
 
 
+def is_mentioned(name: str, sentence: str) -> bool:
+    """Returns whether a word of the sentence begins like one of a column's name."""
+    return any(len(word) > 2 and re.search(rf"\b{re.escape(word[:5])}", sentence, re.I) for word in name_words(name))
+
+
 class SentenceReading(NamedTuple):
     """The interpretation of a sentence."""
 
@@ -156,11 +170,12 @@ def require_relevant(request: Request, data: DataSummary, given: TaskSpec, readi
         data.require(name, "The request")
 
 
-def require_understood(request: Request, given: TaskSpec, reading: SentenceReading) -> None:
-    """Raises `UserError` if the rules understand nothing of a sentence and no flag or file sets a goal."""
+def require_understood(request: Request, data: DataSummary, given: TaskSpec, reading: SentenceReading) -> None:
+    """Raises `UserError` if the rules understand nothing of a sentence, it mentions no column, and no flag or file sets
+    a goal."""
     if not request.text.strip() or reading.task.sources or reading.candidates or _GOALS & given.sources.keys():
         return
-    if not _MODELLING.search(request.text):
+    if not _MODELLING.search(request.text) and not any(is_mentioned(name, request.text) for name in data.names):
         raise error_of(UserError, "request-irrelevant", example=EXAMPLE)
 
 

@@ -1,11 +1,12 @@
 """Reads a request in plain English by the rules of `vocabulary.yaml`, and lists the words that it does not understand.
 
-Nothing is guessed. A match is dropped if its clause contains another negation, if its sentence is a condition, a
-question or about the past, or if two matches contradict each other. Words outside all matches are `unread`.
+Nothing is guessed. A match is dropped if words of its clause are not understood, if it is quoted, negated or withdrawn,
+if its sentence is a condition, a question or about the past or others, or if two matches contradict each other. Words
+outside all matches are `unread`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -16,20 +17,26 @@ from palmette.automl.task_spec.vocabulary import Rule, names_pattern, vocabulary
 
 _POLITE = re.compile(r"[\W]*(?:please |(?:can|could|would|will) you )", re.I)
 _SENTENCE = re.compile(r"[.!?;\n]+(?=\s|$)")
-_CLAUSE = re.compile(r"[,:()]|\bbut\b", re.I)
+_CLAUSE = re.compile(r"[,:()]|\b(?:but|while|whereas)\b", re.I)
+_END = re.compile(rf"{_CLAUSE.pattern}|\b(?:and|because|which|so that|(?:since|as) (?:it|they|we|I))\b", re.I)
+_QUOTE = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
+_JOINED = re.compile(r"\b(?:and|or|of)(?: the| a| an| our)?\s*$", re.I)  # continues the noun before it
+_UNIT = re.compile(r"\s*[^\W\d]+\s*")
+_GOALS = frozenset({"problem", "target", "threshold"})
 _TURN = re.compile(r"\bbut\b|,\s*(?:so|therefore|hence|please|then|only)\b", re.I)  # ends a negation
 _WORD = re.compile(r"[^\W_][\w'-]*|[<>]=?|[≤≥%]")
 _NO_FIELDS = frozenset({"unmet", "given", "unknown"})
 _HORIZON = "forecast.horizon"  # horizons in different units may be the same
 _SEVERAL = _NO_FIELDS | {_HORIZON, "target", "exclude", "include", "known_after", "constraints", "learners", "prefer"}
-_UNMET = Rule(field="unmet")
+_UNMET = Rule(field="unmet", loose=True)
 
 
 @cache
 def _guard(name: str) -> re.Pattern[str]:
-    """Returns a pattern for the words listed under a name; `after...` guards also match punctuation and the end."""
+    """Returns a pattern for the words listed under a name; `after_...` guards also match punctuation and the end."""
     words = rf"(?:{vocabulary().guards[name]})\b"
-    return re.compile(rf"\s*(?:[.,;:!?()\n]|$|{words})" if name.startswith("after") else rf"\b{words}", re.I)
+    start = {"after": r"\s*(?:[.,;:!?()\n]|$|{})", "command": r"\W*{}"}.get(name.partition("_")[0], r"\b{}")
+    return re.compile(start.replace("{}", words), re.I)
 
 
 @lru_cache(maxsize=8)
@@ -62,6 +69,7 @@ class _Reader:
         self.filler = {word.casefold() for word in vocabulary().filler}
         ends = [found.start() for found in _SENTENCE.finditer(self.plain)]
         self.sentences = list(zip([0, *ends], [*ends, len(text)], strict=True))
+        self.void = max((found.start() for found in _guard("withdrawn").finditer(self.plain)), default=0)
 
     def match(self, files: Sequence[str]) -> None:
         """Applies the rules in order; later rules cannot match words that earlier ones used."""
@@ -82,7 +90,7 @@ class _Reader:
         place = 0
         while (found := pattern.search(self.plain, place)) is not None:
             place = found.start() + 1
-            if self._is_free(*found.span()) and self._stands(rule, *found.span()):
+            if self._is_free(*found.span()) and self._ends(rule, *found.span()):
                 before, after = self.plain[: found.start()], self.plain[found.end() :]
                 match = Match(rule, found, found[0], before, after, self.plain, self.grammar)
                 if values := MEANINGS.get(rule.field, listed_columns)(match):
@@ -92,59 +100,76 @@ class _Reader:
     def _is_free(self, start: int, end: int) -> bool:
         return all(end <= one.start or one.end <= start for one in self.found)
 
-    def _stands(self, rule: Rule, start: int, end: int) -> bool:
-        """Returns whether the words around a match leave its meaning unchanged."""
+    def _ends(self, rule: Rule, start: int, end: int) -> bool:
+        """Returns whether a match ends where a name can end."""
         is_followed = any(one.start >= end and not self.plain[end : one.start].strip() for one in self.found)
-        if rule.after and not is_followed and _guard(f"after_{rule.after}").match(self.plain, end) is None:
-            return False
+        if not rule.after or is_followed:
+            return True
         last_word = max(start, self.plain.rfind(" ", start, end) + 1)
-        if rule.after == "noun" and _guard("generic").match(self.plain, last_word):
-            return False
-        last = max([0, *(one.end for one in self.found if one.end <= start)])
-        lead = re.split(r"[,;:.!?()\n]", self.plain[last:start])[-1]
-        return not rule.opening or all(word[0].casefold() in self.filler for word in _WORD.finditer(lead))
+        is_generic = rule.after == "noun" and _guard("generic").match(self.plain, last_word)
+        return not is_generic and _guard(f"after_{rule.after}").match(self.plain, end) is not None
 
     def drop(self) -> bool:
-        """Drops doubtful and contradictory matches; returns whether there were any."""
-        free = {part: self._unclaimed(*part) for part in self.sentences}
-        doubtful = {one for one in self.found if one.rule is not None and self._is_doubtful(one, one.rule, free)}
+        """Drops doubtful matches, or else contradictory ones; returns whether there were any."""
+        free = self._unclaimed()
+        dropped = {one for one in self.found if one.rule is not None and self._is_doubtful(one, one.rule, free)}
+        dropped = dropped or self._contradictory()
+        self.found = [one for one in self.found if one not in dropped]
+        return bool(dropped)
+
+    def _contradictory(self) -> set[Phrase]:
+        """Returns the matches that set a field to different values; a target takes precedence over clustering."""
         given: dict[str, dict[Any, list[Phrase]]] = {}
         for one in self.found:
             for field, value in one.values:
                 given.setdefault(field, {}).setdefault(value, []).append(one)
-        for field, by_value in given.items():
-            if len(by_value) > 1 and field not in _SEVERAL:
-                doubtful |= {one for phrases in by_value.values() for one in phrases}
-        if "target" in given:  # a target takes precedence over clustering
-            doubtful |= set(given.get("problem", {}).get("clustering", ()))
-        self.found = [one for one in self.found if one not in doubtful]
-        return bool(doubtful)
+        several = (by_value for field, by_value in given.items() if len(by_value) > 1 and field not in _SEVERAL)
+        clustering = given.get("problem", {}).get("clustering", []) if "target" in given else []
+        return {*clustering, *(one for by_value in several for phrases in by_value.values() for one in phrases)}
 
-    def _is_doubtful(self, one: Phrase, rule: Rule, rest: Mapping[tuple[int, int], str]) -> bool:
+    def _is_doubtful(self, one: Phrase, rule: Rule, free: str) -> bool:
+        """Returns whether the words around a match may change or withdraw its meaning."""
         start, end = next(part for part in self.sentences if part[0] <= one.start < max(part[1], part[0] + 1))
-        free = rest[start, end]
+        before, after = free[start : one.start], free[one.end : end]
+        lead, tail, turned = _CLAUSE.split(before)[-1], _END.split(after)[0], _TURN.split(before)[-1]
         asks = self.plain[end : end + 1] == "?" and _POLITE.match(self.plain, start) is None
-        if not rule.free and (asks or _guard("condition").search(free) or _guard("past").search(free)):
-            return True
-        before, after = free[: one.start - start], free[one.end - start :]
-        clause = (_CLAUSE if rule.free else _TURN).split(before)[-1]
-        if _guard("negation").search(clause) or (rule.free and _guard("earlier").search(clause)):
-            return True
-        return (not rule.free and _guard("negation").search(_CLAUSE.split(after)[0]) is not None) or (
-            rule.negative and any(self._is_chained(one, other) for other in self.found if other is not one)
+        may_go_on = rule.loose or (self.plain[one.end - 1].isdigit() and _UNIT.fullmatch(tail))
+        doubts = ("doubt", "elsewhere")
+        return (
+            one.end <= self.void
+            or any(quote.start() < one.start and one.end < quote.end() for quote in _QUOTE.finditer(self.plain))
+            or not self._is_led(one, rule, lead)
+            or (self._is_telling(tail) and (asks or not may_go_on))
+            or _guard("elsewhere").search(turned) is not None
+            or _guard("negation").search(lead if rule.free else turned) is not None
+            or (not rule.free and (asks or any(_guard(name).search(free, start, end) for name in doubts)))
+            or (rule.negative and any(self._is_chained(one, other) for other in self.found if other is not one))
         )
+
+    def _is_led(self, one: Phrase, rule: Rule, lead: str) -> bool:
+        """Returns whether the words of its clause before a match are understood, or follow a goal or a command."""
+        start, command = one.start - len(lead), _guard("command")
+        commands = command.match(self.plain[start : one.start]) and (
+            not _JOINED.search(lead) or command.match(self.plain, one.start)
+        )
+        goals = (other for other in self.found if other.rule is not None and other.rule.field in _GOALS)
+        follows = commands or any(start <= goal.start < one.start for goal in goals)
+        return not self._is_telling(lead) or (bool(follows) and not rule.negative)  # not `houses without agents`
+
+    def _is_telling(self, text: str) -> bool:
+        """Returns whether a text has words that mean something by themselves."""
+        return any(word[0].casefold() not in self.filler for word in _WORD.finditer(text))
 
     def _is_chained(self, one: Phrase, other: Phrase) -> bool:
         """Returns whether another negation is in the same clause."""
         between = self.plain[min(one.end, other.end) : max(one.start, other.start)]
         return other.rule is not None and other.rule.negative and not re.search(r"[,;:.!?]|\b(?:and|or)\b", between)
 
-    def _unclaimed(self, start: int, end: int) -> str:
-        """Returns part of the text, with blanks in place of the words already read."""
-        chars = list(self.plain[start:end])
+    def _unclaimed(self) -> str:
+        """Returns the text with blanks in place of the words already read."""
+        chars = list(self.plain)
         for one in self.found:
-            low, high = max(one.start, start) - start, min(one.end, end) - start
-            chars[low:high] = " " * max(high - low, 0)
+            chars[one.start : one.end] = " " * (one.end - one.start)
         return "".join(chars)
 
     def reading(self) -> SentenceReading:
@@ -161,9 +186,10 @@ class _Reader:
     def _refused(self) -> str:
         """Returns the unsupported problem that a sentence states, or ''; ignores negations and words that are read."""
         for one in vocabulary().refused:
-            for found in re.finditer(rf"\b(?:{'|'.join(one.words)})\b", self.plain, re.I):
+            found = re.search(rf"\b(?:{'|'.join(one.words)})\b", self.plain, re.I)
+            if found and self._is_free(*found.span()):
                 before = _CLAUSE.split(self.plain[: found.start()])[-1]
-                if not _guard("negation").search(before) and self._is_free(*found.span()):
+                if not _guard("negation").search(before):
                     return one.name
         return ""
 
@@ -207,6 +233,5 @@ class _Reader:
                     continue
                 telling = [number for number, one in enumerate(run) if one[0].casefold() not in self.filler]
                 if telling:
-                    first = telling[0] - (run[telling[0] - 1][0].casefold() == "at" if telling[0] else 0)
-                    yield self.text[run[first].start() : run[telling[-1]].end()]
+                    yield self.text[run[telling[0]].start() : run[telling[-1]].end()]
                 run = [word] if word is not None and self._is_free(*word.span()) else []

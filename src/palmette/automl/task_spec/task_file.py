@@ -9,9 +9,9 @@ from pydantic import ValidationInfo, field_validator
 from palmette.automl.task_spec import spec
 from palmette.automl.task_spec.amounts import parse_amount
 from palmette.automl.task_spec.request import listed
-from palmette.automl.task_spec.vocabulary import learner_named, metric_named, nearest_metric, vocabulary
+from palmette.automl.task_spec.vocabulary import learner_named, metric_named, vocabulary
 from palmette.engine.registry import names
-from palmette.errors import did_you_mean
+from palmette.errors import did_you_mean, nearest
 
 _LIMITS: Mapping[str, tuple[str, str]] = {
     "latency": ("seconds", "20ms"), "batch_time": ("seconds", "2s"), "training_time": ("seconds", "60s"),
@@ -50,6 +50,13 @@ def score_limit(metric: str, comparison: spec.Comparison | None, number: str, wo
     if value > 1 and (known.ratio or (known.better == "higher" and metric != "calinski_harabasz")):
         return None
     return spec.Constraint(quantity="score", metric=metric, comparison=comparison, value=value, words=words)
+
+
+def nearest_metric(name: str, problem: str = "") -> str:
+    """Returns the remedy for an unknown metric: the nearest name and the available ones."""
+    known = [one for one, words in vocabulary().metrics.items() if problem in ("", words.problem, *words.also)]
+    hint = nearest(name, known)
+    return (f"Did you mean {hint!r}? " if hint else "") + f"There are {', '.join(known)}."
 
 
 def parse_constraint(text: str) -> spec.Constraint:

@@ -8,7 +8,6 @@ from typing import Literal
 
 from palmette.automl.task_spec.spec import Level, Preference
 from palmette.documents import Model, read_document
-from palmette.errors import nearest
 
 
 class MetricWords(Model):
@@ -35,10 +34,10 @@ class Rule(Model):
 
     field: str
     level: Level | None = None
-    after: Literal["", "noun", "strict", "learner"] = ""
-    opening: bool = False
+    after: Literal["", "noun"] = ""
     negative: bool = False
     free: bool = False
+    loose: bool = False
     patterns: tuple[str, ...] = ()
 
 
@@ -87,10 +86,3 @@ def metric_named(text: str) -> str:
 def learner_named(text: str) -> str:
     """Returns the learner or family that a text names, or '': `Random Forests` is `random_forest`."""
     return _named(text, vocabulary().learners)
-
-
-def nearest_metric(name: str, problem: str = "") -> str:
-    """Returns the remedy for an unknown metric: the nearest name and the available ones."""
-    known = [one for one, words in vocabulary().metrics.items() if problem in ("", words.problem, *words.also)]
-    hint = nearest(name, known)
-    return (f"Did you mean {hint!r}? " if hint else "") + f"There are {', '.join(known)}."

@@ -177,7 +177,7 @@ class RequirementParser(RuledAgent):
     def by_rule(self, input: ParserInput, context: Context) -> TaskSpec:
         reading = read_sentence(input.request.text, input.columns, input.request.files)
         require_relevant(input.request, input.columns, input.given_task, reading)
-        require_understood(input.request, input.given_task, reading)
+        require_understood(input.request, input.columns, input.given_task, reading)
         return _finished(input, reading, context)
 
     def in_short(self, output: TaskSpec) -> str:
