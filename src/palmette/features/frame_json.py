@@ -55,11 +55,6 @@ def frame_of(schema: Schema, rows: Iterable[Mapping[str, Any]]) -> Frame:
     return Frame.of(schema, [decode_row(schema, row) for row in rows])
 
 
-def frame_of_unit_test(view: View, given: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, Frame]:
-    """All tables of the view by name; tables missing from `given` are empty."""
-    return {name: frame_of(table.column_types, given.get(name, ())) for name, table in view.tables.items()}
-
-
 def expected_of_unit_test(view: View, test: UnitTest) -> Frame:
     """The rows that a unit test expects; missing columns become null."""
     named = [name for name in view.output if any(name in row for row in test.expect)]

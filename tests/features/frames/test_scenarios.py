@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 
 from palmette.features.frame_json import decode_row, encode_row
 from palmette.features.frames import scenarios
+from palmette.features.frames.calendar import frames_of
 from palmette.features.frames.scenarios import named_scenarios
 from palmette.features.frames.value_pool import example_of
 from palmette.features.oracle import differences, expected
@@ -65,6 +66,12 @@ def test_partition_columns_hold_the_day_of_their_time(view: View) -> None:
                 for row in frame.rows:
                     if source is not None:
                         assert row[part.column] == row[source].date()
+
+
+def test_rows_of_an_author_that_leave_out_their_day_get_it(user_offers: Callable[..., View]) -> None:
+    rows = [{"id": 1, "redeemed_at": "2025-03-30T23:30:00Z"}, {"id": 2, "day": "2025-01-02"}, {"id": 3}]
+    frame = frames_of(user_offers(), {"redemptions": rows})["redemptions"]
+    assert [row["day"] for row in frame.rows] == [date(2025, 3, 30), date(2025, 1, 2), None]
 
 
 def test_every_feature_has_values_and_defaults(view: View) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from palmette.features.frame import Frame
-from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, timestamp_of
+from palmette.features.frame_json import expected_of_unit_test, timestamp_of
+from palmette.features.frames.calendar import frames_of
 from palmette.features.oracle import differences, expected
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec, UnitTest
@@ -21,7 +22,7 @@ EXAMPLES = [(view, test) for view in VIEWS for test in view.tests]
 @pytest.mark.parametrize(("view", "test"), EXAMPLES, ids=lambda each: getattr(each, "name", ""))
 def test_examples_of_the_specifications(view: View, test: UnitTest) -> None:
     wanted = expected_of_unit_test(view, test)
-    output = expected(view, frame_of_unit_test(view, test.given), timestamp_of(test.as_of) if test.as_of else None)
+    output = expected(view, frames_of(view, test.given), timestamp_of(test.as_of) if test.as_of else None)
     named = tuple({name: row[name] for name in author} for row, author in zip(wanted.rows, test.expect, strict=True))
     wanted = Frame(wanted.schema, named)
     assert differences(wanted, Frame.of(wanted.schema, output.rows), view) == ()

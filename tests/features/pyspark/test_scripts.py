@@ -14,7 +14,8 @@ from pyspark_scripts import CONVENTIONS, script
 from palmette.features.artefacts import Parameter
 from palmette.features.checks.static.check import violations
 from palmette.features.frame import Frame, Row
-from palmette.features.frame_json import expected_of_unit_test, frame_of_unit_test, timestamp_of
+from palmette.features.frame_json import expected_of_unit_test, timestamp_of
+from palmette.features.frames.calendar import frames_of
 from palmette.features.harness.connect import ConnectHarness, HarnessProbe, ScriptCase
 from palmette.features.oracle import differences, expected
 from palmette.features.samples import Sample, read_sample
@@ -68,7 +69,7 @@ def test_authors_examples(name: str, harness: ConnectHarness, tmp_path: Path) ->
     cases = [
         ScriptCase(
             test.name,
-            frame_of_unit_test(resolved, test.given),
+            frames_of(resolved, test.given),
             timestamp_of(test.as_of) if test.as_of else None,
             session_zone="Asia/Tokyo",
             plan=True,

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Self
 from palmette.engine.actor import Violation
 from palmette.errors import UserError, did_you_mean
 from palmette.features.frame import Frame
-from palmette.features.frame_json import encode_row, expected_of_unit_test, frame_of_unit_test, timestamp_of
+from palmette.features.frame_json import encode_row, expected_of_unit_test, timestamp_of
+from palmette.features.frames.calendar import frames_of
 from palmette.features.harness.connect import CaseResult
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected
 from palmette.features.spec.view import View
@@ -49,7 +50,7 @@ def examples(view: View) -> list[Example]:
     """The unit tests of the specification as frames."""
     found = []
     for test in view.tests:
-        frames = frame_of_unit_test(view, test.given)
+        frames = frames_of(view, test.given)
         as_of = timestamp_of(test.as_of) if test.as_of else None
         named = tuple(frozenset(row) for row in test.expect)
         found.append(Example(test.name, frames, as_of, expected_of_unit_test(view, test), named))
@@ -68,7 +69,7 @@ def rows_expected(
         message = f"The view reads no table {unknown[0]!r}.{did_you_mean(unknown[0], view.tables)}"
         raise UserError(message, f"It reads {', '.join(view.tables)}.", code="unknown-table")
     try:
-        output = expected(view, frame_of_unit_test(view, given), timestamp_of(as_of) if as_of else None)
+        output = expected(view, frames_of(view, given), timestamp_of(as_of) if as_of else None)
     except (ValueError, NotCovered, WouldFail) as error:
         raise UserError(f"The rows cannot be computed: {error}.", "Correct the rows.", code="no-answer") from error
     return [encode_row(output.schema, row) for row in output.rows], dict(output.skipped)

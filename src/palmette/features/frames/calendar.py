@@ -1,12 +1,15 @@
 """Cut-offs to test, and timestamps as values of time columns."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, time, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
+from palmette.features.frame import Frame
+from palmette.features.frame_json import decode_row
 from palmette.features.oracle.clock import at_wall, day_of, micros, midnight, timestamp_of, wall
 from palmette.features.spec.dfr import RegisteredColumn, Table
+from palmette.features.spec.view import View
 
 YEAR = 2024
 """The default year; a leap year."""
@@ -89,6 +92,18 @@ def dated(table: Table, row: dict[str, Any], zone: ZoneInfo) -> dict[str, Any]:
             value = partition_value(timestamp_of(row[source.name], source.unit, zone), column)
             row[part.column] = value if value is not None or column.nullable else row[part.column]
     return row
+
+
+def frames_of(view: View, given: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, Frame]:
+    """All tables of the view with rows of JSON values; a row that leaves out a partition column gets its day."""
+    found = {}
+    for name, table in view.tables.items():
+        schema, rows = table.column_types, []
+        for row in given.get(name, ()):
+            values = decode_row(schema, row)
+            rows.append(dated(table, dict(values), ZoneInfo(view.zone)) | {column: values[column] for column in row})
+        found[name] = Frame.of(schema, rows)
+    return found
 
 
 def partition_value(timestamp: datetime | None, column: RegisteredColumn) -> Any:

@@ -226,9 +226,7 @@ def lint_tests(scope: ResolutionScope, output: Schema, tables: Sequence[str], hi
                 scope.report("unknown-table/test", f"{field}.given.{name}", name, tables)
                 continue
             for place, row in enumerate(rows):
-                at = f"{field}.given.{name}[{place}]"
-                _row(row, table.column_types, f"table {name!r}", at, scope)
-                _days(row, table, at, scope)
+                _row(row, table.column_types, f"table {name!r}", f"{field}.given.{name}[{place}]", scope)
         for place, row in enumerate(test.expect):
             row = {name: value for name, value in row.items() if not name.startswith(tuple(hidden))}
             _row(row, output, "the output", f"{field}.expect[{place}]", scope)
@@ -240,14 +238,6 @@ def _row(row: Mapping[str, object], schema: Schema, where: str, field: str, scop
             lint_value(value, schema[name], name, f"{field}.{name}", scope.report, scope.zone)
         else:
             scope.report("unknown-column/test", f"{field}.{name}", name, schema, where=where)
-
-
-def _days(row: Mapping[str, object], table: Table, field: str, scope: ResolutionScope) -> None:
-    """A script reads only the days that it needs, so a row without its day would not be found."""
-    for part in table.partitions:
-        name = str(getattr(table, part.of)) if part.of else ""
-        if row.get(name) is not None and part.column not in row:
-            scope.report("value-does-not-fit/day", f"{field}.{name}", name, time=name, column=part.column)
 
 
 def _as_of(test: UnitTest, scope: ResolutionScope, field: str) -> None:

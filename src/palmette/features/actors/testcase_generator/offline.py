@@ -24,7 +24,8 @@ from palmette.features.actors.testcase_generator.cover import (
 )
 from palmette.features.actors.testcase_generator.deviations import DeviatingView, deviants
 from palmette.features.artefacts import TestCase
-from palmette.features.frame_json import decode_row, encode_row, frame_of_unit_test, timestamp_of, timestamp_text
+from palmette.features.frame_json import decode_row, encode_row, timestamp_of, timestamp_text
+from palmette.features.frames.calendar import frames_of
 from palmette.features.frames.fixtures import Rows
 from palmette.features.frames.row_factory import Row, RowFactory
 from palmette.features.frames.scenarios import NamedScenario, named_scenarios
@@ -216,7 +217,7 @@ def situation(view: View, case: TestCase) -> CaseInputs:
     """
     if unknown := [name for name in case.given if name not in view.tables]:
         raise ValueError(f"the view reads no table {unknown[0]!r}, but {', '.join(sorted(view.tables))}")
-    frames = frame_of_unit_test(view, case.given)
+    frames = frames_of(view, case.given)
     if (case.as_of is None) != (view.cutoff == "spine"):
         raise ValueError(
             "it needs an as_of" if case.as_of is None else "the rows of the spine have the cut-offs, not as_of"
@@ -240,7 +241,7 @@ def examples(view: View) -> list[TestCase]:
 
 
 def _example(view: View, test: UnitTest) -> Iterator[TestCase]:
-    inputs = CaseInputs(frame_of_unit_test(view, test.given), timestamp_of(test.as_of) if test.as_of else None)
+    inputs = CaseInputs(frames_of(view, test.given), timestamp_of(test.as_of) if test.as_of else None)
     written = [encode_row(view.output, decode_row(view.output, row)) for row in test.expect]
     stated = [{name: row[name] for name in names} for row, names in zip(written, test.expect, strict=True)]
     name, why = _slug(test.name), f"Example of the specification: {test.name}."
