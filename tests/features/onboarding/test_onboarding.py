@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -18,7 +17,7 @@ from palmette.cli.features import init  # noqa: E402 - as above
 from palmette.documents import Located, read_document  # noqa: E402 - as above
 from palmette.errors import MachineError, UserError  # noqa: E402 - as above
 from palmette.features.inputs import read_inputs  # noqa: E402 - as above
-from palmette.features.onboarding import RUN, draft, find_tables  # noqa: E402 - as above
+from palmette.features.onboarding import RUN, find_tables  # noqa: E402 - as above
 from palmette.features.onboarding.inference import InferredTable, infer  # noqa: E402 - as above
 from palmette.features.onboarding.tables import read_table  # noqa: E402 - as above
 from palmette.features.samples import Sample, check_samples, read_sample  # noqa: E402 - as above
@@ -251,18 +250,6 @@ def test_drafts_are_complete_and_their_test_holds(warehouse: Path) -> None:
     assert inputs.view.name == "rider_rides" and list(inputs.view.grain) == ["rider_id"]
     assert [feature.name for feature in inputs.view.features] == ["rides_30d", "days_since_rides", "average_fare_90d"]
     assert (warehouse / "out" / "registry.yaml").read_text("utf-8").count("are keys of 'riders'") == 1
-
-
-def test_drafted_examples_are_in_the_partitions_of_their_days(tmp_path: Path) -> None:
-    for day in range(1, 4):
-        at = [datetime(2025, 1, day, hour, tzinfo=UTC) for hour in range(8)]
-        folder = tmp_path / "tables" / "orders" / f"day=2025-01-0{day}"
-        write(folder / "part-0.parquet", {"order_id": range(day * 8, day * 8 + 8), "user_id": [1, 2] * 4, "at": at})
-    (tmp_path / "team").mkdir()
-    subprocess.run(["git", "init", "-q", str(tmp_path / "team")], check=True)
-    files = draft(find_tables([tmp_path / "tables"]), tmp_path / "team", tmp_path).files
-    (test,) = yaml.safe_load(files["user_orders.yaml"])["tests"]
-    assert [row["day"] for row in test["given"]["orders"]] == ["2025-01-03", "2025-01-04"]
 
 
 def test_drafts_overwrite_nothing(warehouse: Path) -> None:

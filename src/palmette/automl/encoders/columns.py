@@ -118,7 +118,7 @@ def timestamp(value: Any, formats: Sequence[str] = ()) -> datetime | None:
 
 def unix_time(value: Any, per_second: int) -> datetime | None:
     """Reads a number of seconds since 1970, or of their fractions, as naive UTC; other values as `timestamp` does."""
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, OverflowError, OSError):
         return datetime.fromtimestamp(float(value) / per_second, UTC).replace(tzinfo=None)
     return timestamp(value)
 

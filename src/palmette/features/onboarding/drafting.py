@@ -14,7 +14,6 @@ from typing import Any
 import yaml
 
 from palmette.delivery.git import Git
-from palmette.features.frames.calendar import partition_value
 from palmette.features.onboarding.inference import EPOCHS, InferredTable, infer, latest_day
 from palmette.features.onboarding.tables import TableFiles, read_table, snake_case
 from palmette.features.repository import Checkout, find_neighbours
@@ -159,7 +158,7 @@ class _View:
             row = {**{key: self._value(key, number) for key in self.events.keys}, self.key: self._value(self.key, 1)}
             instant = self._instant(seconds)
             times = dict.fromkeys(self.events.times.values(), instant) | {time_column: instant}
-            yield f"        - {flow(row | times | self._partitions(seconds))}"
+            yield f"        - {flow(row | times)}"
         yield f"    expect:\n      - {flow({self.key: self._value(self.key, 1), f'{table.name}_30d': 1})}\n"
 
     def _features(self) -> Iterator[dict[str, Any]]:
@@ -179,16 +178,6 @@ class _View:
         if kind.is_temporal or name in self.events.units:
             return self._instant()
         return number if kind.is_numeric else str(number)
-
-    def _partitions(self, seconds: int) -> dict[str, Any]:
-        """Values of the partition columns that hold the day of a time near the cut-off."""
-        table, instant = (
-            self.events.table(self.events.data.name),
-            datetime.combine(self.day, time(), UTC) + timedelta(seconds=seconds),
-        )
-        columns = [column for part in table.partitions if part.of and (column := table.column(part.column))]
-        days = {column.name: partition_value(instant, column) for column in columns}
-        return {name: day if isinstance(day, int) else str(day) for name, day in days.items()}
 
     def _instant(self, seconds: int = 0) -> Any:
         """A value of the event time near the cut-off; a whole day for dates."""

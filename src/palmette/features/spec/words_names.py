@@ -46,15 +46,19 @@ class AskError(Exception):
         return Mistake("unknown-words", question, f"{self.advice}, {advice}")
 
 
+_QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"")
 _MARK = 0xF0000
 """First of the characters for private use that stand for quoted ones."""
 
 
 def with_marks(words: str) -> str:
     """The words with the characters of quoted values replaced, so that no pattern finds words or spaces there."""
-    mark = {code: _MARK + code for code in range(0xFFFE)}
-    quoted_text = re.compile(r"(?<!\w)'(?P<one>[^']*)'(?!\w)|\"(?P<two>[^\"]*)\"")
-    return quoted_text.sub(lambda found: f"{found[0][0]}{found[0][1:-1].translate(mark)}{found[0][-1]}", words)
+
+    def marked(found: re.Match[str]) -> str:
+        start, *inside, end = found[0]
+        return "".join([start, *(chr(_MARK + ord(one)) if ord(one) < 0xFFFE else one for one in inside), end])
+
+    return _QUOTED.sub(marked, words)
 
 
 def without_marks(text: str) -> str:
