@@ -1,5 +1,6 @@
 """What is delivered of all that was trained, by verified out-of-fold outputs."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,7 @@ def test_the_baseline_is_delivered_where_the_final_fit_does_not_end_in_time(
         return None if given[3].name == "package" and given[-1] < 600 else fitted(self, *given)
 
     monkeypatch.setattr(Comparator, "fitted", fit)
+    monkeypatch.setattr(actor, "cores", lambda: 2)
     made, _, _ = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95), seconds=60.0, ensembling="single")
     assert names(made) == {"linear"} and made.package == made.baseline == "baseline-1"
     assert "as the final fit of lightgbm did not end in time" in made.reason
@@ -167,6 +169,29 @@ def test_the_baseline_is_delivered_where_the_final_fit_does_not_end_in_time(
     assert len(names(made)) == 1 and names(made) < {"lightgbm", "extra_trees"}
     assert "alone, as the final fit of " in made.reason
     assert min(limits[:2]) < max(limits[:2]), "the ensemble ends before the baseline: time is kept for the best member"
+
+
+@pytest.mark.parametrize(("cores", "waits"), [(1, ["package", "baseline"]), (2, ["baseline", "package"])])
+def test_on_one_core_the_baseline_is_fitted_after_the_choice(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, cores: int, waits: list[str]
+) -> None:
+    """With two cores, the choice is fitted while the baseline is."""
+    fitted, ended = Comparator.fitted, list[str]()
+    is_baseline_done = threading.Event()
+
+    def fit(self: Comparator, *given: Any) -> FittedPackage | Violation | None:
+        kind = given[3].name
+        if kind == "package" and cores > 1:
+            assert is_baseline_done.wait(60)
+        made = fitted(self, *given)
+        ended.append(kind)
+        is_baseline_done.set()
+        return made
+
+    monkeypatch.setattr(Comparator, "fitted", fit)
+    monkeypatch.setattr(actor, "cores", lambda: cores)
+    made, _, _ = choose(shop, *weak(shop), result(shop, "lightgbm", 0.95), ensembling="single")
+    assert names(made) == {"lightgbm"} and made.baseline and ended == waits
 
 
 def test_a_fit_that_fails_is_the_planners(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

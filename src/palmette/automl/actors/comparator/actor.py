@@ -21,6 +21,7 @@ from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.project.built import MODEL, BuiltPackage
 from palmette.automl.project.writer import write_package
+from palmette.automl.search.job import cores
 from palmette.automl.search.results import CandidateResult, comparable, fit_seconds, fitted_rows, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import MARK
@@ -150,7 +151,7 @@ class Comparator(BaseActor):
     def _final_fit(
         self, input: ComparatorInput, compared: ComparedResults, chosen: Selection, place: Path, limits: Sequence[float]
     ) -> Comparison | Violation:
-        """Fits the choice and the best baseline side by side.
+        """Fits the choice and the best baseline, side by side where there are several cores.
 
         What does not end in time gives way to the next: an ensemble to its best member, for which time is kept, and any
         model to the baseline, unless that is the dummy. The last has until the second of the `limits`, in seconds.
@@ -173,15 +174,16 @@ class Comparator(BaseActor):
         if beside and beside.best_single != compared.baselines[0]:
             choices.append(("baseline", beside, limits[1]))
         choices[-1] = (*choices[-1][:2], limits[1])
+        begin = partial(self.fitted, input, beside or chosen, (), place / "baseline", limits[0])
         with ThreadPoolExecutor(1) as pool:
-            fit = pool.submit(self.fitted, input, beside, (), place / "baseline", limits[0]) if beside else None
+            fit = pool.submit(begin) if beside and cores() > 1 else None
             for kind, chosen, seconds in choices:
                 board = leaderboard(compared, chosen)
                 other = fit.result() if fit and kind == "baseline" else None
                 is_done = isinstance(other, FittedPackage)
                 if made := other if is_done else self.fitted(input, chosen, board, place / kind, seconds):
                     break
-            other = fit.result() if fit and chosen is not beside else made
+            other = made if beside in (None, chosen) else fit.result() if fit else begin()
         if not isinstance(made, FittedPackage):
             message = f"The final fit did not end within {limits[1]:.0f} s."
             return made or Violation(code="fit-failed", message=message, subject="train.py")
