@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from palmette.automl.kinds import file_kinds
-from palmette.automl.task_spec.amounts import NAMES, amount_pattern, parse_amount
+from palmette.automl.task_spec.amounts import NAMES, amount_pattern, number_of, parse_amount
 from palmette.automl.task_spec.request import DataSummary, key_of, name_words
 from palmette.automl.task_spec.spec import Constraint, LearnerWish, Level, Quantity, Threshold
 from palmette.automl.task_spec.task_file import comparison_of, score_limit
@@ -24,11 +24,11 @@ _QUOTED = "\"[^\"\\n]{1,80}\"|'[^'\\n]{1,80}'|`[^`\\n]{1,80}`"
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 MONTHS = tuple(_MONTHS.casefold().split("|"))
 Values = Mapping[str, Any] | None
-_LIMITS: tuple[Quantity, ...] = ("batch_time", "latency", "training_time", "size", "parameters")
 _VERBS = {"classi": "classification", "regres": "regression", "foreca": "forecasting"}  # by how a verb begins
 _PERCENTILE = re.compile(r"(?:\bp\d\d|percentile|median|average|mean|worst|peak)\s*$", re.I)
-_FORECASTING = re.compile(r"\bforecast|\b(?:next|coming|following|ahead)\b", re.I)
+_FORECASTING = re.compile(r"\bforecast|\b(?:next|coming|following|ahead|horizon)\b", re.I)
 _CLUSTERING = re.compile(r"\b(?:cluster|segment|unsupervised|group\b[^.]{1,60}\binto\b)", re.I)
+_ONE = {"labels": _CLUSTERING, "forecast.series": _FORECASTING, "time": _FORECASTING, "group_by": re.compile("")}
 _ABOUT = re.compile(r"\b(?:and|or|than|most|least|about|around|roughly|maximum|minimum|not|max|min|to|the)\s*$", re.I)
 # Continuations that change a number, and numbers whose point may separate decimals or thousands.
 _GOES_ON = re.compile(r"\s*(?:and (?:a|one) (?:half|quarter)|(?:to|-|plus|times|or so)\b|/\d|\+-|\d)", re.I)
@@ -77,6 +77,8 @@ class Grammar:
         preference = names_pattern(one for names in known.prefer.values() for one in names)
         self.column = re.compile(column, re.I)
         self.metric, self.learner = (re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.I) for one in (metric, learner))
+        joined = rf"{_LIST}(?:the\s+)?"
+        self.other_metric = re.compile(rf"(?<!\w)(?:{metric}){joined}\||\|{joined}(?:{metric})(?!\w)", re.I)
         self._names = {
             "column": rf"(?P<column>{column})",
             "columns": rf"(?P<columns>{column}(?:{_LIST}(?:the\s+)?(?:columns?\s+)?{column}){{0,60}})",
@@ -122,6 +124,8 @@ class Phrase:
     start: int = 0
     end: int = 0
     rule: Rule | None = None
+    ignored: tuple[int, int] = (0, 0)
+    """The part of it that is listed as unread."""
 
 
 class Match(NamedTuple):
@@ -165,26 +169,25 @@ def _constraint(match: Match) -> Values:
     limit = score_limit(metric, comparison, match.get("score"), match.words)
     if limit is None or not (comparison or match.has("reach")):
         return None
-    return {"constraints": (limit,), **({"positive": match.get("value").strip("\"'`")} if match.has("value") else {})}
+    return {"constraints": (limit,), **_positive(match)}
 
 
 def _limit(match: Match) -> Values:
-    quantity = next(name for name in _LIMITS if match.has(name))
-    comparison = comparison_of(match.get("compare")) if match.get("compare") else "<="
+    quantity: Quantity = next(name for name in get_args(Quantity) if match.has(name))
+    comparison = comparison_of(match.get("compare") or "<=")
     amount = parse_amount(match.get("time") or match.get("bytes") or match.get("plain"))
     other = _PERCENTILE.search(match.before) or _GOES_ON.match(match.after) or _AMBIGUOUS.search(match.words)
     if amount is None or comparison not in ("<=", "<") or other or match.grammar.data.named(match.get(quantity)):
         return None
     limit = Constraint(quantity=quantity, comparison=comparison, value=amount.value, words=match.words)
-    return {"constraints": (limit,)}
+    return {"constraints": (limit,)} if quantity != "latency" or amount.value <= 60 else None  # not `within 3 days`
 
 
 def _threshold(match: Match) -> Values:
     known = match.grammar.data.column(match.grammar.data.named(match.get("column")) or "")
     amount, comparison = parse_amount(match.get("plain")), comparison_of(match.get("compare"))
-    if known is None or known.kind != "number" or _AMBIGUOUS.search(match.words):
-        return None
-    if amount is None or comparison is None or re.match(r"\s*(?:or|and)\b", match.after) or _GOES_ON.match(match.after):
+    goes_on = re.match(r"\s*(?:or|and)\b", match.after) or _GOES_ON.match(match.after) or _AMBIGUOUS.search(match.words)
+    if known is None or known.kind != "number" or amount is None or comparison is None or goes_on:
         return None
     made = Threshold(column=known.name, comparison=comparison, value=amount.value, words=match.words)
     return {"threshold": made, "target": (known.name,), "problem": "classification"}
@@ -196,15 +199,14 @@ def listed_columns(match: Match) -> Values:
     loose = match.words.startswith(listed) and "," in listed and not re.search(r"\b(?:and|or|nor)\b", listed, re.I)
     if not names or loose:  # names before a verb, separated by commas only, may belong to another clause
         return None
-    if match.rule.field == "group_by":
-        column = match.grammar.data.column(names[0])
-        is_time = column is not None and column.kind == "datetime"
-        return {"time": names[0], "split.by": "time"} if is_time else {"group_by": names[0]}
-    if match.rule.field == "labels":
-        return {"labels": names[0]} if _CLUSTERING.search(match.plain) else None
-    if match.rule.field == "forecast.series":
-        return {match.rule.field: names[0]} if _FORECASTING.search(match.plain) else None
-    return {match.rule.field: names}
+    field, column = match.rule.field, match.grammar.data.column(names[0])
+    is_time = column is not None and column.kind == "datetime"
+    if field == "group_by" and is_time:
+        return {"time": names[0], "split.by": "time"}
+    if field in _ONE:
+        return {field: names[0]} if _ONE[field].search(match.plain) and (is_time or field != "time") else None
+    is_other = field == "exclude" and match.grammar.column.search(match.words.partition(listed)[2])
+    return None if is_other else {field: names}  # `it` may be the other column
 
 
 def _target(match: Match) -> Values:
@@ -224,9 +226,7 @@ def _target(match: Match) -> Values:
         values["target"] += match.grammar.columns_in(named[0]) or ()
     if match.has("learners"):
         values |= {"learners": _wishes(match, "required")}
-    if verb in _VERBS:
-        values |= {"problem": _VERBS[verb]}
-    return values
+    return values | ({"problem": _VERBS[verb]} if verb in _VERBS else {})
 
 
 def _split(match: Match) -> Values:
@@ -235,28 +235,31 @@ def _split(match: Match) -> Values:
     ways = {"by_time": "time", "date": "time", "stratified": "stratified", "random": "random"}
     made: dict[str, Any] = dict.fromkeys(["split.by"], next((ways[name] for name in ways if match.has(name)), ""))
     if match.has("column"):
-        made["time"] = match.grammar.data.named(match.get("column"))
+        name = match.grammar.data.named(match.get("column"))
+        made |= {"time": name} if made["split.by"] else {"split.by": "column", "split.column": name}
     if amount := parse_amount(match.get("percent")):
         made["split.test_share"] = amount.value / 100 if 0 < amount.value < 100 else None
     if match.has("train"):
         parts = int(match.get("train")), int(match.get("test"))
         made["split.test_share"] = parts[1] / 100 if sum(parts) == 100 else None
     if match.has("count"):
-        count = NAMES.get(match.get("count").casefold()) or int(match.get("count"))
-        made["split.test_from"] = f"P{count:g}{match.get('unit')[0].upper()}"
+        made["split.test_from"] = f"P{number_of(match.get('count')):g}{match.get('unit')[0].upper()}"
     if date := match.get("date").casefold():
         month, _, year = date.partition(" ")
         made["split.test_from"] = f"{year}-{MONTHS.index(month) + 1:02d}" if year else date
     if match.has("folds"):
-        made["split.folds"] = int(match.get("folds")) if 2 <= int(match.get("folds")) <= 20 else None
+        folds = int(number_of(match.get("folds")))
+        made["split.folds"] = folds if 2 <= folds <= 20 else None
     return None if None in made.values() else {name: value for name, value in made.items() if value}
 
 
 def _metric(match: Match) -> Values:
     another = re.compile(r"\s*(?:between\b|at\b|@|of (?:the )?log)", re.I).match(match.plain, match.found.end("metric"))
-    joined = re.match(r"\s*(?:and|or|/|&)\s*(?:the\s+)?", match.after, re.I)
-    second = joined and match.grammar.metric.match(match.after, joined.end())
-    return {"metric": match.metric} if match.metric and not another and not second else None
+    return {"metric": match.metric, **_positive(match)} if match.metric and not another else None
+
+
+def _positive(match: Match) -> Mapping[str, Any]:
+    return {"positive": match.get("value").strip("\"'`")} if match.has("value") else {}
 
 
 def _learners(match: Match) -> Values:
@@ -277,7 +280,7 @@ def _prefer(match: Match) -> Values:
 def _clusters(match: Match) -> Values:
     if not _CLUSTERING.search(match.plain) or _ABOUT.search(match.before):
         return None
-    counts = {name: NAMES.get(text.casefold()) or float(text) for name, text in match.found.groupdict().items() if text}
+    counts = {name: number_of(text) for name, text in match.found.groupdict().items() if text}
     sound = all(value >= 2 and value == int(value) for value in counts.values())
     return {f"clusters.{name}": int(value) for name, value in counts.items()} if sound else None
 
@@ -298,13 +301,12 @@ def _budget(match: Match) -> Values:
 
 
 def _horizon(match: Match) -> Values:
-    steps = match.get("steps").casefold() or "1"
-    return {"forecast.horizon": f"{NAMES.get(steps) or int(steps):g} {match.get('step') or 'steps'}"}
+    return {"forecast.horizon": f"{number_of(match.get('steps') or '1'):g} {match.get('step') or 'steps'}"}
 
 
 MEANINGS: Mapping[str, Callable[[Match], Values]] = {
     "threshold": _threshold, "constraint": _constraint, "limit": _limit, "budget": _budget, "split": _split,
-    "positive": lambda match: {"positive": match.get("value").strip("\"'`")}, "metric": _metric, "learners": _learners,
+    "positive": _positive, "metric": _metric, "learners": _learners,
     "ensemble": lambda match: {"ensemble": not (match.has("one") or match.has("only"))}, "prefer": _prefer,
     "clusters": _clusters, "horizon": _horizon, "problem": _problem, "target": _target, "unknown": _unknown,
 }  # fmt: skip

@@ -17,10 +17,11 @@ from palmette.automl.task_spec.vocabulary import Rule, names_pattern, vocabulary
 
 _POLITE = re.compile(r"[\W]*(?:please |(?:can|could|would|will) you )", re.I)
 _SENTENCE = re.compile(r"[.!?;\n]+(?=\s|$)")
-_CLAUSE = re.compile(r"[,:()]|\b(?:but|while|whereas)\b", re.I)
-_END = re.compile(rf"{_CLAUSE.pattern}|\b(?:and|because|which|so that|(?:since|as) (?:it|they|we|I))\b", re.I)
+_CLAUSE = re.compile(r"[,:()]|\b(?:but|while|whereas|so(?! (?:that|far|much|many)\b))\b", re.I)
+_REASON = re.compile(r"\b(?:because|so that|(?:since|as) (?:it|they|we|I))\b", re.I)
+_END = re.compile(rf"{_CLAUSE.pattern}|\b(?:and|which)\b|{_REASON.pattern}", re.I)
 _QUOTE = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
-_JOINED = re.compile(r"\b(?:and|or|of)(?: the| a| an| our)?\s*$", re.I)  # continues the noun before it
+_JOINED = re.compile(r"\b(?:and|or|of|about)(?: the| a| an| our)?\s*$", re.I)  # continues the noun before it
 _UNIT = re.compile(r"\s*[^\W\d]+\s*")
 _GOALS = frozenset({"problem", "target", "threshold"})
 _TURN = re.compile(r"\bbut\b|,\s*(?:so|therefore|hence|please|then|only)\b", re.I)  # ends a negation
@@ -66,7 +67,8 @@ class _Reader:
         self.text, self.plain = text, plain_text(text)
         self.grammar = Grammar(self.plain, data)
         self.found: list[Phrase] = []
-        self.filler = {word.casefold() for word in vocabulary().filler}
+        names = {name.casefold() for name in data.names} - vocabulary().short_words
+        self.filler = {word.casefold() for word in vocabulary().filler} - names
         ends = [found.start() for found in _SENTENCE.finditer(self.plain)]
         self.sentences = list(zip([0, *ends], [*ends, len(text)], strict=True))
         self.void = max((found.start() for found in _guard("withdrawn").finditer(self.plain)), default=0)
@@ -94,7 +96,8 @@ class _Reader:
                 before, after = self.plain[: found.start()], self.plain[found.end() :]
                 match = Match(rule, found, found[0], before, after, self.plain, self.grammar)
                 if values := MEANINGS.get(rule.field, listed_columns)(match):
-                    self.found.append(Phrase(tuple(values.items()), *found.span(), rule))
+                    ignored = found.span("modifiers") if match.has("modifiers") else (0, 0)
+                    self.found.append(Phrase(tuple(values.items()), *found.span(), rule, ignored))
                     place = found.end()
 
     def _is_free(self, start: int, end: int) -> bool:
@@ -134,15 +137,16 @@ class _Reader:
         lead, tail, turned = _CLAUSE.split(before)[-1], _END.split(after)[0], _TURN.split(before)[-1]
         asks = self.plain[end : end + 1] == "?" and _POLITE.match(self.plain, start) is None
         may_go_on = rule.loose or (self.plain[one.end - 1].isdigit() and _UNIT.fullmatch(tail))
-        doubts = ("doubt", "elsewhere")
+        doubts, scope = ("doubt", "elsewhere"), one.end + len(_REASON.split(after)[0])
         return (
             one.end <= self.void
             or any(quote.start() < one.start and one.end < quote.end() for quote in _QUOTE.finditer(self.plain))
             or not self._is_led(one, rule, lead)
-            or (self._is_telling(tail) and (asks or not may_go_on))
+            or (self._telling(tail) and (asks or not may_go_on))
             or _guard("elsewhere").search(turned) is not None
             or _guard("negation").search(lead if rule.free else turned) is not None
-            or (not rule.free and (asks or any(_guard(name).search(free, start, end) for name in doubts)))
+            or (not rule.free and (asks or any(_guard(name).search(free, start, scope) for name in doubts)))
+            or (rule.field == "metric" and self.grammar.other_metric.search(f"{before[-60:]}|{after}") is not None)
             or (rule.negative and any(self._is_chained(one, other) for other in self.found if other is not one))
         )
 
@@ -154,22 +158,22 @@ class _Reader:
         )
         goals = (other for other in self.found if other.rule is not None and other.rule.field in _GOALS)
         follows = commands or any(start <= goal.start < one.start for goal in goals)
-        return not self._is_telling(lead) or (bool(follows) and not rule.negative)  # not `houses without agents`
+        return not self._telling(lead) or (bool(follows) and not rule.negative)  # not `houses without agents`
 
-    def _is_telling(self, text: str) -> bool:
-        """Returns whether a text has words that mean something by themselves."""
-        return any(word[0].casefold() not in self.filler for word in _WORD.finditer(text))
+    def _telling(self, text: str) -> list[re.Match[str]]:
+        """Returns the words of a text that mean something by themselves."""
+        return [word for word in _WORD.finditer(text) if word[0].casefold() not in self.filler]
 
     def _is_chained(self, one: Phrase, other: Phrase) -> bool:
         """Returns whether another negation is in the same clause."""
         between = self.plain[min(one.end, other.end) : max(one.start, other.start)]
         return other.rule is not None and other.rule.negative and not re.search(r"[,;:.!?]|\b(?:and|or)\b", between)
 
-    def _unclaimed(self) -> str:
-        """Returns the text with blanks in place of the words already read."""
+    def _unclaimed(self, mark: str = " ") -> str:
+        """Returns the text with marks in place of the words already read."""
         chars = list(self.plain)
         for one in self.found:
-            chars[one.start : one.end] = " " * (one.end - one.start)
+            chars[one.start : one.end] = mark * (one.end - one.start)
         return "".join(chars)
 
     def reading(self) -> SentenceReading:
@@ -181,7 +185,7 @@ class _Reader:
         unmet = tuple(f"{self.text[one.start : one.end]!r}: {one.values[0][1][0]}" for one in wishes)
         task = self._task().model_copy(update={"unmet": unmet, "unread": tuple(self.unread())})
         candidates = sorted(named, key=self.grammar.data.names.index) if len(named) > 1 else ()
-        return SentenceReading(task, tuple(candidates), missing, self._refused())
+        return SentenceReading(task, tuple(candidates), missing, "" if named else self._refused())
 
     def _refused(self) -> str:
         """Returns the unsupported problem that a sentence states, or ''; ignores negations and words that are read."""
@@ -223,15 +227,11 @@ class _Reader:
 
     def unread(self) -> Iterator[str]:
         """Yields runs of unmatched words on one side of a bracket, without filler words at either end."""
+        free = self._unclaimed("(")
+        for first, last in (one.ignored for one in self.found):
+            free = free[:first] + self.plain[first:last] + free[last:]
         for start, end in self.sentences:
-            run: list[re.Match[str]] = []
-            for word in (*_WORD.finditer(self.plain, start, end), None):
-                gap = self.plain[run[-1].end() : word.start()] if run and word else ""
-                goes_on = word and self._is_free((run or [word])[0].start(), word.end()) and not re.search(r"[()]", gap)
-                if word is not None and goes_on:
-                    run.append(word)
-                    continue
-                telling = [number for number, one in enumerate(run) if one[0].casefold() not in self.filler]
-                if telling:
-                    yield self.text[run[telling[0]].start() : run[telling[-1]].end()]
-                run = [word] if word is not None and self._is_free(*word.span()) else []
+            for part in re.finditer(r"[^()]+", free[start:end]):
+                if words := self._telling(part[0]):
+                    first = start + part.start()
+                    yield self.text[first + words[0].start() : first + words[-1].end()]
