@@ -10,11 +10,13 @@ export async function runPage(name, tab = "steps") {
   const head = h("div.runhead"), ask = h("div.asking"), side = h("aside.side"), body = h("div.body");
   const now = h("p.now", { "aria-live": "polite" });
   const cards = new Map();
-  let shownTabs = "", shownArtefacts = "";
+  let shownTabs = "", shownArtefacts = "", loads = 0;
 
   async function load() {
-    page.run = await api(`runs/${id(name)}`);
-    const { run } = page;
+    const mine = ++loads;
+    const run = await api(`runs/${id(name)}`);
+    if (mine !== loads) return; // a later answer is newer, whichever comes first
+    page.run = run;
     const open = new Set((run.questions ?? []).map((one) => one.id));
     for (const [key, card] of cards) if (!open.has(key)) { card.remove(); cards.delete(key); }
     for (const one of run.questions ?? []) {
@@ -69,13 +71,14 @@ export async function runPage(name, tab = "steps") {
   await load();
   const live = new EventSource(`/api/runs/${id(name)}/live`);
   let soon;
-  live.addEventListener("change", () => { clearTimeout(soon); soon = setTimeout(() => load().catch(() => {}), 150); });
+  const refresh = (wait) => { clearTimeout(soon); soon = setTimeout(() => load().catch(() => live.readyState < EventSource.CLOSED && refresh(1000)), wait); };
+  live.addEventListener("change", () => refresh(150));
   live.addEventListener("progress", (event) => progress(JSON.parse(event.data)));
   const clock = setInterval(() => { if (page.run?.status === "running" && page.run.topology) head.replaceChildren(title(page.run), facts(page.run)); }, 1000);
   return {
     title: name,
     view: [head, now, ask, h("div.split", {}, side, body)],
-    leave: () => { live.close(); clearInterval(clock); },
+    leave: () => { live.close(); clearInterval(clock); clearTimeout(soon); },
   };
 }
 
