@@ -181,12 +181,17 @@ def test_the_first_candidate_that_ends_in_time_has_to_finish() -> None:
     assert clock.run() == ["knn", "linear"] + ["dummy"] * 3 + ["linear"] * 3 and clock.schedule.needed == "linear"
 
 
-@pytest.mark.parametrize(("quicker", "needed"), [(0.9, "knn"), (0.1, "linear")])
-def test_where_none_ends_in_time_the_first_of_those_about_as_quick_has_to_finish(
-    quicker: float, needed: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("first", "second", "needed"),
+    [(100.0, 90.0, "knn"), (100.0, 10.0, "linear"), (100.0, 1.0, "linear"), (10.0, 1.0, "knn")],
+)
+def test_the_first_that_ends_in_time_on_a_tenth_of_the_rows_has_to_finish_else_one_that_is_about_as_quick(
+    first: float, second: float, needed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A fold and the final fit may take 3 s at least."""
     clock = Clock((DUMMY, KNN, LINEAR), {}, folds=np.arange(100_000) % 3, seconds=1.5)
-    seconds = {"knn": 100.0, "linear": 100.0 * quicker}
+    seconds = {"knn": first, "linear": second}
     monkeypatch.setattr(clock.schedule, "_seconds_needed", lambda one: seconds[one.name])
     clock.schedule._decided(0.0)
-    assert clock.schedule.needed == needed and clock.schedule.most_rows < 100_000
+    most = 100_000 * min(3.0 / seconds[needed], 1.0)
+    assert clock.schedule.needed == needed and clock.schedule.most_rows == pytest.approx(most, abs=1)

@@ -2,8 +2,8 @@
 
 The folds of a candidate run in parallel. A candidate starts only if it is expected to end in time; iterative learners
 get a deadline for each fold. What may take long is first timed on a sample of rows. Two candidates always finish: the
-dummy, and the first one of which a fold and the final fit are expected to end in time. If there is none, the search
-goes on with as many rows as the quickest has time for.
+dummy, and the first one of which a fold and the final fit are expected to end in time, on a tenth of the rows at least.
+If there is none, the quickest finishes. The search uses as many rows as that candidate has time for.
 """
 
 import math
@@ -35,6 +35,8 @@ LEAST_STEPS = 0.1  # share of the usual steps of an iterative learner that have 
 LEAST_LEFT = 3.0  # seconds that a fold and the final fit may take, however little remains
 REFIT_SHARE = 0.2  # time for the final fit after the search, as a share of the search time
 LEAST_FINISHED = 3  # number of finished candidates needed before a tuned one can be stopped for its first folds
+LEAST_SHARE = 0.1
+"""Share of the rows from which a candidate is preferred to later ones that have time for all rows."""
 AS_QUICK = 1.5  # time of a candidate, as a multiple of the quickest, up to which the order of the plan decides
 
 
@@ -216,13 +218,14 @@ class Schedule:
             return False
         others = [one for one in self.waiting if one.name not in self.job.baselines]
         left = max(self._limit - now, LEAST_LEFT)
-        needed = next((one for one in others if self._seconds_needed(one) <= left), None)
+        share = LEAST_SHARE if self._samples_rows else 1.0
+        needed = next((one for one in others if share * self._seconds_needed(one) <= left), None)
         if needed is None and others:
             least = min(map(self._seconds_needed, others))
             needed = next(one for one in others if self._seconds_needed(one) <= AS_QUICK * least)
-            if self._samples_rows:
-                share = left / self._seconds_needed(needed)
-                self.most_rows = min(len(self.folds), max(LEAST_ROWS, int(share * len(self.folds))))
+        if needed and self._samples_rows:
+            share = left / max(self._seconds_needed(needed), left)
+            self.most_rows = min(len(self.folds), max(LEAST_ROWS, int(share * len(self.folds))))
         if needed:
             self.needed = needed.name
             first = self.job.candidates[0].name
