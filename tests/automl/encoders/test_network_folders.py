@@ -114,7 +114,7 @@ def test_a_table_of_static_vectors_encodes_texts(folder: Path) -> None:
     made = vectors.transform(pd.DataFrame({"text": ["a dog", "shares"]}))
     assert np.allclose(made[0], [0, 0.5**0.5, 0.5**0.5, 0, 0, 0]) and np.allclose(made[1], np.eye(6)[4])
     with pytest.raises(ValueError, match="SHA-256 differs"):
-        TextNetworkVectors("small", "0" * 64, 6).transform(pd.DataFrame({"text": ["a"]}))
+        TextNetworkVectors(folder="small", sha256="0" * 64, size=6).transform(pd.DataFrame({"text": ["a"]}))
 
 
 def test_a_file_of_the_same_name_elsewhere_does_not_hide_weights(folder: Path) -> None:

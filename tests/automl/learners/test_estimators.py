@@ -1,5 +1,6 @@
 """Estimators that are delivered: scikit-learn's own checks pass."""
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -43,6 +44,21 @@ def test_scikit_learn_accepts_networks() -> None:
         ("check_methods_sample_order_invariance", "check_methods_subset_invariance"), "it has single precision"
     )
     check_estimator(NetworkRegressor(partial(tabm, width=32), epochs=8), expected_failed_checks=known, on_skip=None)
+
+
+def test_training_steps_stay_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors of `meta` have no values: copying one to the processor raises."""
+    torch = pytest.importorskip("torch")
+    from palmette.automl.learners.neural.networks import tabm
+    from palmette.automl.learners.neural.training import NetworkRegressor
+
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda **_: torch.device("meta"))
+    monkeypatch.setattr(torch.random, "fork_rng", lambda **_: nullcontext())
+    ends = iter([False, True])
+    network = NetworkRegressor(partial(tabm, width=32))
+    with pytest.raises(NotImplementedError, match="no data"):
+        network.fit(np.eye(80, 3), np.arange(80.0), monitor=lambda: next(ends))
+    assert not [*ends], "both epochs ended before the network was moved"
 
 
 @pytest.mark.parametrize(

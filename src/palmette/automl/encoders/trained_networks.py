@@ -30,11 +30,9 @@ class TrainedNetwork(NamedTuple):
     model: Any
 
     def outputs(self, method: str = "forward", **inputs: torch.Tensor) -> Any:
-        """Calls a method of the network; on a GPU it computes in half precision."""
-        device = self.model.device
-        given = {name: value.to(device) for name, value in inputs.items()}
-        with torch.inference_mode(), torch.autocast(device.type, enabled=device.type == "cuda"):
-            return getattr(self.model, method)(**given)
+        """Calls a method of the network."""
+        with torch.inference_mode():
+            return getattr(self.model, method)(**{name: one.to(self.model.device) for name, one in inputs.items()})
 
 
 @cache

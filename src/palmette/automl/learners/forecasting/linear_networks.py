@@ -37,7 +37,7 @@ class LinearNetwork(BaseEstimator):
         windows = windows_of(series, self.lags, horizon, self.most, self.scales_)
         x, y = (torch.as_tensor(part, dtype=torch.float32, device=fastest_device()) for part in windows)
         cut = max(1, round((1 - VALID) * len(x)))
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             layers = [nn.Linear(self.lags, horizon) for _ in range(1 + (self.kind == "dlinear"))]
             for layer in layers:

@@ -83,7 +83,7 @@ class GraphNetworkClassifier(NodeModel, ProbabilityClassifier, BaseEstimator):
         """Fits; `monitor` is called after each step and ends training if it returns True."""
         self.classes_, target = np.unique(y, return_inverse=True)
         device = "cuda" if fastest_device() == "cuda" else "cpu"  # others lack sparse matrices
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             shape = X.rows.shape[1], self.width, len(self.classes_), self.dropout
             network = self.network_ = self.networks[self.architecture](*shape).to(device)

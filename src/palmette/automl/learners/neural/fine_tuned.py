@@ -22,7 +22,7 @@ HEAD_RATE = 30.0  # the new layer learns faster than the network by this factor
 
 @dataclass(eq=False, repr=False)
 class _FineTuned(BaseEstimator):
-    """Adds a linear layer to a pretrained network and trains both; mixed precision on a GPU."""
+    """Adds a linear layer to a pretrained network and trains both, on a GPU in mixed precision."""
 
     reader: Any  # transformer of cells by the frozen network, which names its folder and reads its inputs
     epochs: int = 3  # passes over the training rows
@@ -34,7 +34,7 @@ class _FineTuned(BaseEstimator):
 
         `epochs_` is the number of complete passes over the rows.
         """
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             target, self.outputs_ = self._targets(np.asarray(y))
             network = self._untrained().to(fastest_device())
@@ -82,7 +82,7 @@ class _FineTuned(BaseEstimator):
         (body, head), each, device = layers, self._read(X), next(layers.parameters()).device
         inputs = {name: _padded([one[name] for one in each]).to(device) for name in each[0]}
         method = self.reader.method if hasattr(body, self.reader.method) else "forward"
-        with torch.autocast(device.type, enabled=device.type == "cuda"):
+        with torch.autocast(device.type, torch.bfloat16, enabled=layers.training and device.type == "cuda"):
             made = getattr(body, method)(**inputs)
             if "attention_mask" not in inputs:
                 return head(pooled_outputs(made, self.reader.size))

@@ -129,7 +129,7 @@ class ImageNetwork(NetworkLearner):
 
 
 EPOCHS, PASSES = 3, 3  # passes over the rows, and the cost of a training step in passes through the network
-FASTER = 50.0  # how much faster a GPU is than a thread
+FASTER = 50.0  # a guess of how much faster a GPU is than a thread
 
 
 class _FineTuning(Learner):

@@ -71,20 +71,19 @@ class _Network(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, monitor: Callable[[], bool] | None = None) -> Self:
         """Fits; `monitor` is called after each epoch and ends training if it returns True."""
         X, y = validate_data(self, X, y, dtype="float32")
-        rows, weights = torch.tensor(X), torch.tensor(_check_sample_weight(sample_weight, X))
+        weights = torch.tensor(_check_sample_weight(sample_weight, X), dtype=torch.float32)
         device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
         batch = min(512, max(64, len(X) // 16))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             target, outputs = self._targets(y)
-            network = self.network_ = self.network(rows, outputs).to(device)
+            network = self.network_ = self.network(rows := torch.tensor(X), outputs).to(device)
+            rows, target, weights = (one.to(device) for one in (rows, target, weights))
             descent = torch.optim.AdamW(network.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
             for _ in range(self.epochs):
                 network.train()
-                for some in torch.split(torch.randperm(len(X)), batch):
-                    with torch.autocast(device.type, enabled=device.type == "cuda"):
-                        made = network(rows[some].to(device)).float().cpu()
-                    loss = (self._losses(made, target[some]) * weights[some]).mean() / weights.mean()
+                for some in torch.split(torch.randperm(len(X)).to(device), batch):
+                    loss = (self._losses(network(rows[some]), target[some]) * weights[some]).mean() / weights.mean()
                     descent.zero_grad()
                     loss.backward()
                     nn.utils.clip_grad_norm_(network.parameters(), 1.0)
