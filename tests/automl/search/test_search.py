@@ -1,9 +1,11 @@
 """The driver in the sandbox: what it leaves, when it ends, and what own code can see."""
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from small_blueprints import LIGHTGBM, LINEAR, blueprint, guests, splits
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, substance
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.search import driver, runs, schedule
+from palmette.automl.search.job import run_module
 from palmette.automl.search.results import CandidateLoad, read_results
 from palmette.automl.search.runs import START_SECONDS, Search, own_code_seconds
 from palmette.automl.search.selection import select
@@ -138,17 +141,27 @@ def test_a_short_budget_leaves_a_model_and_the_dummy(tmp_path: Path, sandbox: Sa
 def test_sampled_rows_are_searched_where_no_fold_would_end_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run_module(_: Sandbox, __: str, folder: Path, ___: float) -> SimpleNamespace:
+    def run_here(_: Sandbox, __: str, folder: Path, ___: float) -> SimpleNamespace:
         driver.main(folder)
         return SimpleNamespace(ok=True)
 
-    monkeypatch.setattr(runs, "run_module", run_module)
+    monkeypatch.setattr(runs, "run_module", run_here)
     monkeypatch.setattr(schedule, "LEAST_ROWS", 90)
     monkeypatch.setattr(schedule.Schedule, "_seconds_needed", lambda *_: 1e6)
     run = search(tmp_path, Sandbox(), blueprint(candidates=(LINEAR,), tuning=False), 20.0)
     found = run.result("linear")
     assert found is not None and run.rows == 90 == int(found.predicted.sum()), status(run)
     assert read_results(tmp_path, problem_of(blueprint()), len(guests())).rows == 90
+
+
+def test_a_driver_that_looks_for_a_gpu_may_fork_workers_that_use_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    sandbox: Any = SimpleNamespace(run=lambda *_, env, **__: env)
+    given: Any = run_module(sandbox, "any", tmp_path, 1.0)
+    monkeypatch.setattr("os.environ", {**os.environ, **given})
+    assert torch.cuda._nvml_based_avail()
 
 
 def test_a_planned_baseline_is_trained_early_and_the_same_seed_gives_the_same_outputs(

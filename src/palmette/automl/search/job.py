@@ -30,6 +30,8 @@ OWN = "own"  # folder of the modules that a language model wrote
 ENCODINGS = "encodings"  # folder of encoded folds, shared by the workers
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 """Environment variables that limit each library to one thread, for programs that parallelize by processes."""
+UNOPENED = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+"""Environment variable with which a program that looks for a GPU may still fork workers that use it."""
 FILE_MB = 4096  # largest file that the program may write, in MB
 LIBRARY = "lib"
 LEAST_ROWS = 100  # fewest rows that the search goes on with, and that a model is fitted on
@@ -103,7 +105,7 @@ def run_module(sandbox: Sandbox, module: str, folder: Path, seconds: float) -> E
         python_command("-m", module, str(folder)),
         cwd=folder,
         access=Access(read=(*parts, *([models] if models else [])), write=(folder,)),
-        env={**ONE_THREAD, "PYTHONPATH": str(library)} | ({FOLDER: str(models)} if models else {}),
+        env={**ONE_THREAD, **UNOPENED, "PYTHONPATH": str(library)} | ({FOLDER: str(models)} if models else {}),
         limits=Limits(seconds=seconds, file_mb=FILE_MB, disk_mb=4 * FILE_MB),
     )
 
