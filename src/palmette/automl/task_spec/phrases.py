@@ -77,8 +77,7 @@ class Grammar:
         preference = names_pattern(one for names in known.prefer.values() for one in names)
         self.column = re.compile(column, re.I)
         self.metric, self.learner = (re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.I) for one in (metric, learner))
-        joined = rf"{_LIST}(?:the\s+)?"
-        self.other_metric = re.compile(rf"(?<!\w)(?:{metric}){joined}\||\|{joined}(?:{metric})(?!\w)", re.I)
+        self.next_metric = re.compile(rf"{_LIST}(?:the\s+)?(?:{metric})(?!\w)", re.I)
         self._names = {
             "column": rf"(?P<column>{column})",
             "columns": rf"(?P<columns>{column}(?:{_LIST}(?:the\s+)?(?:columns?\s+)?{column}){{0,60}})",

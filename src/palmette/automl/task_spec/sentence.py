@@ -138,6 +138,7 @@ class _Reader:
         asks = self.plain[end : end + 1] == "?" and _POLITE.match(self.plain, start) is None
         may_go_on = rule.loose or (self.plain[one.end - 1].isdigit() and _UNIT.fullmatch(tail))
         doubts, scope = ("doubt", "elsewhere"), one.end + len(_REASON.split(after)[0])
+        metric, more = self.grammar.metric, self.grammar.next_metric
         return (
             one.end <= self.void
             or any(quote.start() < one.start and one.end < quote.end() for quote in _QUOTE.finditer(self.plain))
@@ -146,7 +147,7 @@ class _Reader:
             or _guard("elsewhere").search(turned) is not None
             or _guard("negation").search(lead if rule.free else turned) is not None
             or (not rule.free and (asks or any(_guard(name).search(free, start, scope) for name in doubts)))
-            or (rule.field == "metric" and self.grammar.other_metric.search(f"{before[-60:]}|{after}") is not None)
+            or (rule.field == "metric" and (metric.search(lead) or more.match(after)) is not None)
             or (rule.negative and any(self._is_chained(one, other) for other in self.found if other is not one))
         )
 
