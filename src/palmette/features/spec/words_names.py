@@ -55,8 +55,8 @@ def with_marks(words: str) -> str:
     """The words with the characters of quoted values replaced, so that no pattern finds words or spaces there."""
 
     def marked(found: re.Match[str]) -> str:
-        start, *inside, end = found[0]
-        return "".join([start, *(chr(_MARK + ord(one)) if ord(one) < 0xFFFE else one for one in inside), end])
+        text = found[0]
+        return text[0] + "".join(chr(_MARK + ord(one)) if ord(one) < 0xFFFE else one for one in text[1:-1]) + text[-1]
 
     return _QUOTED.sub(marked, words)
 
