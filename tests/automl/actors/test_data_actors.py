@@ -86,6 +86,20 @@ def test_a_file_that_changed_since_is_not_profiled(file: Path) -> None:
         DataProfiler().run(input, context())
 
 
+def test_leaks_that_matter_are_shown_with_what_was_done(file: Path) -> None:
+    made = DataProfiler().run(profiling(file), context()).output
+    assert isinstance(made, Profile)
+    copy = leak("colour", "drop").model_copy(update={"text": "It repeats the target.", "evidence": "in 90 rows"})
+    found = [copy, copy.model_copy(update={"columns": ("size",)}), copy.model_copy(update={"severity": "low"})]
+    for leaks, shown in (((), ["leaks"]), (found, ["leak", "leak"])):
+        decisions = tuple(decide(leaks[:1], ["colour", "size"], lambda _: None))
+        profile = made.model_copy(update={"leaks": tuple(leaks), "decisions": decisions})
+        measured = DataProfiler().check(profiling(file), profile, context()).measurements
+        assert [one.name for one in measured] == shown
+    details = [one.detail for one in measured]
+    assert details == [f"It repeats the target. (in 90 rows): {done}" for done in ("dropped, by default", "reported")]
+
+
 def leak(name: str, default: Any) -> Leak:
     return Leak(code="target-copy", severity="high", columns=(name,), text="", action="ask", default=default)
 

@@ -125,6 +125,11 @@ class Profile(Model):
     decisions: tuple[LeakDecision, ...] = ()
     """About those leaks that call for more than a report."""
 
+    def done(self, leak: Leak) -> str:
+        """What was done about a leak, and by whom; a leak that calls for no decision is reported."""
+        found = (one for one in self.decisions if (one.code, one.columns) == (leak.code, leak.columns))
+        return next((f"{one.done}, by {one.by}" for one in found), "reported")
+
     @property
     def dropped(self) -> dict[str, str]:
         """The reason for each column that is left out because of a leak, or because it names the part of each row."""

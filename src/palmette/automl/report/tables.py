@@ -87,9 +87,8 @@ def _of_score(findings: ReportFindings) -> Iterator[str]:
         yield "No rows were held out: the same scores have chosen the model."
     elif rows < FEW:
         yield f"The hold-out has only {many(rows, 'row')}: the score is uncertain."
-    done = {(one.code, one.columns): one.done for one in findings.profile.decisions}
     for leak in findings.profile.leaks:
-        if leak.severity != "low" and done.get((leak.code, leak.columns), "kept") == "kept":
+        if leak.severity != "low" and findings.profile.done(leak).startswith(("kept", "reported")):
             yield f"{leak.text} It was not removed: if it is a leak, these scores are too good."
 
 

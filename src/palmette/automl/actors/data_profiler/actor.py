@@ -13,7 +13,7 @@ from palmette.automl.samples.load import reload
 from palmette.automl.splitting.data_splits import SplitRequest, split_of, split_request_of
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
-from palmette.engine import Attempt, BaseActor, Context
+from palmette.engine import Attempt, BaseActor, Context, Measurement, Verdict
 
 
 class ProfilerInput(Model):
@@ -37,6 +37,13 @@ class DataProfiler(BaseActor):
         usable = [column.name for column in made.columns if column.kind not in UNUSABLE]
         decisions = tuple(decide(made.leaks, usable, context.ask))
         return Attempt(made.model_copy(update={"decisions": decisions}))
+
+    def check(self, input: ProfilerInput, output: Profile, context: Context) -> Verdict:
+        """Leaks that matter are shown, with what was done about them."""
+        found = [leak for leak in output.leaks if leak.severity != "low"]
+        shown = [f"{leak.text} ({leak.evidence}): {output.done(leak)}" for leak in found]
+        none = Measurement(name="leaks", status="passed", detail="none of medium or high severity")
+        return Verdict.of((), [Measurement(name="leak", status="warning", detail=text) for text in shown] or [none])
 
 
 def compute(task: TaskSpec, samples: Samples) -> Profile:
