@@ -152,6 +152,20 @@ def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
     assert not split_of(table, given_test=(0, 90)).facts.entity
 
 
+def test_files_numbered_within_one_name_stay_on_one_side() -> None:
+    """Such as the coughs of a patient; not pictures numbered within their class, nor where the test files are given."""
+    table = visits(belongs=True)
+
+    def kept(names: pd.Series, **given: Any) -> bool:
+        rows = pd.DataFrame({"sound": [f"/data/{name}{n}.wav" for n, name in enumerate(names)], "y": table["y"]})
+        made = split(rows, SplitRequest(target="y", problem="classification"), {"sound": "audio"}, **given)
+        return made.groups is not None and not {*names.iloc[made.holdout]} & {*names.iloc[made.train]}
+
+    patients = table["patient_id"].map("patient{}_cough_".format)
+    assert kept(patients) and not kept(patients, given_test=(500, 600))
+    assert not kept(table["y"].map("class{}_".format)) and not kept(table.index.to_series().map("{}x".format))
+
+
 @given(tables(), st.integers(0, 5), st.integers(5, 40))
 @settings(max_examples=40, deadline=None)
 def test_where_there_is_no_time_for_all_rows_fewer_are_learnt_from(table: pd.DataFrame, seed: int, most: int) -> None:

@@ -6,6 +6,7 @@ Those are equal rows, by their hashes, and rows of one entity whose target belon
 import math
 import re
 from collections.abc import Collection, Mapping
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,11 @@ ENTITY_NAMED = re.compile(
     r"vehicle|account|store|shop|session|visitor|speaker|author)s?([_\W](name|code))?$|^groups?$",
     re.IGNORECASE,
 )
+LAST_NUMBER = re.compile(r"\d+$")
+MOST_SINGLE = 0.1  # share of the rows of classes that have one entity, which cannot be on both sides
 FEWEST_ENTITIES = 10  # entities below which a split by them cannot be fair
 FEWEST_REPEATS = 1.5  # rows of an entity, on average
-MOST_SHARE = 0.2  # share of the rows that one entity may have
+MOST_SHARE = 0.25  # share of the rows that one entity may have
 ALIKE = 0.5  # likeness of the target within entities, from which the target belongs to them; 1 is equality, 0 is chance
 FACTOR = np.uint64(1_000_003)  # factor of the hash of the values to the left in a row
 Hashes = npt.NDArray[np.uint64]
@@ -172,6 +175,19 @@ def entity_of(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str,
     }
     best = max(found, key=lambda name: found[name], default="")
     return best if best and found[best] > least else ""
+
+
+def numbered_files(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str, Kind]) -> Any:
+    """The names of files without the number at their end, as `patient7_cough_` of `patient7_cough_2.wav`, where the
+    target belongs to what they name, and most classes have several of these; None elsewhere."""
+    if not target or problem not in ("classification", "regression"):
+        return None
+    for column in (rows[name] for name in rows.columns if name != target and kinds.get(name) in file_kinds()):
+        found = column.map(lambda path: LAST_NUMBER.sub("", PurePath(path).stem), na_action="ignore")
+        single = (found.groupby(rows[target].astype(str)).transform("nunique") < 2).mean()
+        if _repeats(found) and target_likeness(found, rows[target], problem) > ALIKE:
+            return found if problem == "regression" or single <= MOST_SINGLE else None
+    return None
 
 
 def is_entity_name(name: str) -> bool:

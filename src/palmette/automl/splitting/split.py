@@ -18,7 +18,7 @@ from palmette.automl.kinds import Kind
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.splitting import parts
 from palmette.automl.splitting.data_splits import HoldOut, SplitRequest, SplitStrategy
-from palmette.automl.splitting.parts import Hashes, apart, entity_of, has_few_values, mixed, row_hashes
+from palmette.automl.splitting.parts import Hashes, apart, entity_of, has_few_values, mixed, numbered_files, row_hashes
 from palmette.engine.registry import load
 from palmette.errors import counted
 
@@ -143,7 +143,7 @@ class _Splitter:
 
     def _given(self, inside: Truths, reason: str, column: str = "") -> RowSplit:
         """A hold-out that the data name; rows that belong together are known on either side."""
-        groups, grouped, _ = self._groups()
+        groups, grouped, _ = self._groups(named=False)
         return self._divided(inside, "given", [reason], groups, grouped, column)
 
     def _divided(
@@ -164,10 +164,17 @@ class _Splitter:
         rows, request = self.rows, self.request
         if request.group:
             return request.group if rows[request.group].nunique(dropna=False) > 1 else ""
-        return entity_of(rows, request.target, request.problem, self.kinds) if request.by in ("", "group") else ""
+        return entity_of(rows, request.target, request.problem, self.kinds) if self._may_group else ""
 
-    def _groups(self) -> tuple[Hashes, bool, list[str]]:
-        """A hash for each row, equal for rows that must stay together; whether there are any, and the reasons."""
+    @property
+    def _may_group(self) -> bool:
+        return not self.request.group and self.request.by in ("", "group")
+
+    def _groups(self, named: bool = True) -> tuple[Hashes, bool, list[str]]:
+        """A hash for each row, equal for rows that must stay together; whether there are any, and the reasons.
+
+        `named`: whether the names of files may show which do.
+        """
         rows, request, entity, reasons = self.rows, self.request, self._entity, list[str]()
         if request.group and not entity:
             reasons = [f"{request.group!r} is the same in every row, so it divides nothing."]
@@ -175,6 +182,10 @@ class _Splitter:
             why = "as requested" if request.group else "because target or files depend on it"
             reason = f"Rows with the same {entity!r} stay on one side, {why}."
             return mixed(row_hashes(rows[[entity]]), request.seed), True, [reason]
+        files = numbered_files(rows, request.target, request.problem, self.kinds)
+        if named and self._may_group and files is not None:
+            reason = f"Files whose names differ only in their last number, as {files.iloc[0]!r}..., stay on one side."
+            return mixed(row_hashes(files.to_frame()), request.seed), True, [reason]
         aside = {request.target, request.column}
         features = [str(n) for n in rows.columns if n not in aside and self.kinds.get(str(n)) != "identifier"]
         hashes = row_hashes(rows[features])
