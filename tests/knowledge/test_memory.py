@@ -23,7 +23,7 @@ from palmette.engine.events import Order
 from palmette.engine.state import ActorState, RunState
 from palmette.errors import MachineError
 from palmette.knowledge import KnowledgeFinding, Subject, SuggestedCandidate, look_up, memory
-from palmette.knowledge.memory import Memory, RememberedCandidate, RunMemory
+from palmette.knowledge.memory import Memory, RememberedCandidate, RunMemory, similarity
 
 FACTS = DataFacts(1000, 10, "regression", 1, 0, "rmse", 5, ("number",))
 FIGURES = {"rows": 1000.0, "columns": 10.0}
@@ -49,6 +49,11 @@ def test_similar_runs_are_recalled_with_their_best_candidates(kept: Memory) -> N
     found = look_up(Subject(task="regression", figures={"rows": 1100.0, "columns": 10.0}))[0]
     assert found.note == "1 of 3 remembered runs are similar."
     assert found.findings[0].source == "run r1" and found.findings[0].candidates[0].learner == "lightgbm"
+
+
+def test_tables_without_a_kind_of_column_in_common_are_not_alike() -> None:
+    text, image = ({"rows": 900.0, "text_columns": text, "image_columns": 1.0 - text} for text in (1.0, 0.0))
+    assert similarity(text, image) == 0 < memory.ALIKE < similarity(text, text | {"number_columns": 1.0})
 
 
 def test_a_memory_is_listed_shown_forgotten_and_carried_elsewhere(

@@ -230,11 +230,15 @@ def without_names(text: str, names: Iterable[str]) -> str:
 def similarity(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     """Similarity of two tables by their shared figures: 1 if they are equal, towards 0 if they differ.
 
+    It is 0 for tables that have no kind of column in common, such as texts and images: what leads on one fails on the
+    other.
+
     >>> similarity({"rows": 1000.0}, {"rows": 1000.0}), round(similarity({"rows": 100.0}, {"rows": 100000.0}), 2)
     (1.0, 0.13)
     """
     shared = [name for name in one if name in other and math.isfinite(one[name]) and math.isfinite(other[name])]
-    if not shared:
+    kinds, others = ({name for name in shared if name.endswith("_columns") and has[name]} for has in (one, other))
+    if not shared or (kinds and others and kinds.isdisjoint(others)):
         return 0.0
     return 1 / (1 + math.fsum(abs(_scaled(one[name]) - _scaled(other[name])) for name in shared) / len(shared))
 
