@@ -95,8 +95,9 @@ def test_leaks_that_matter_are_shown_with_what_was_done(file: Path) -> None:
         decisions = tuple(decide(leaks[:1], ["colour", "size"], lambda _: None))
         profile = made.model_copy(update={"leaks": tuple(leaks), "decisions": decisions})
         measured = DataProfiler().check(profiling(file), profile, context()).measurements
-        assert [one.name for one in measured] == shown
-    details = [one.detail for one in measured]
+        assert [one.name for one in measured] == ["hold-out", *shown]
+        assert "18 of 90 rows are the hold-out" in measured[0].detail
+    details = [one.detail for one in measured[1:]]
     assert details == [f"It repeats the target. (in 90 rows): {done}" for done in ("dropped, by default", "reported")]
 
 

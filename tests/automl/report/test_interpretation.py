@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 from report_cases import findings_for
 
+from palmette.automl.actors.requirement_parser.actor import RequirementParser
 from palmette.automl.report.interpretation import interpretation, interpretation_lines
 from palmette.automl.task_spec.spec import (
     Clusters,
     Constraint,
     FieldSource,
+    Forecast,
     LearnerWish,
     SplitSpec,
     TaskSpec,
@@ -92,3 +94,9 @@ def test_lines_are_aligned_and_harmless() -> None:
         "? not understood, without effect: fast please",
         "✗ cannot be met: on a phone",
     ]
+
+
+def test_every_target_of_a_forecast_is_named() -> None:
+    task = TaskSpec(target="gas", problem="forecasting", forecast=Forecast(targets=("gas", "power")))
+    assert ("target", "gas, power", "default") in interpretation(task)
+    assert RequirementParser().in_short(task) == "forecasting of 'gas', 'power': no limits"

@@ -53,7 +53,8 @@ def interpretation(task: TaskSpec, blueprint: Blueprint | None = None) -> tuple[
             value, sources = getattr(blueprint, name), sources or [FieldSource(origin="data")]
         is_default = value == field.get_default(call_default_factory=True)
         if name not in ELSEWHERE and value not in (None, "", ()) and (sources or not is_default):
-            text = FORMATS.get(name, _plain)(value)
+            shown = task.forecast.targets or value if name == "target" else value
+            text = FORMATS.get(name, _plain)(shown)
             words = dict.fromkeys(_source(one, name) for one in sources)
             found.append(Interpreted(name, text, "; ".join(words) or "default"))
     return tuple(one for one in found if one.value)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Literal
 
+from palmette.automl.actors.shared import verdict
 from palmette.automl.kinds import UNUSABLE
 from palmette.automl.profile import Leak, LeakDecision, Profile
 from palmette.automl.profile.association import LeakContext
@@ -39,11 +40,12 @@ class DataProfiler(BaseActor):
         return Attempt(made.model_copy(update={"decisions": decisions}))
 
     def check(self, input: ProfilerInput, output: Profile, context: Context) -> Verdict:
-        """Leaks that matter are shown, with what was done about them."""
+        """The hold-out and leaks that matter are shown, with what was done about them."""
         found = [leak for leak in output.leaks if leak.severity != "low"]
         shown = [f"{leak.text} ({leak.evidence}): {output.done(leak)}" for leak in found]
+        warnings = [Measurement(name="leak", status="warning", detail=text) for text in shown]
         none = Measurement(name="leaks", status="passed", detail="none of medium or high severity")
-        return Verdict.of((), [Measurement(name="leak", status="warning", detail=text) for text in shown] or [none])
+        return verdict("hold-out", (), " ".join(output.holdout.reasons), *(warnings or [none]))
 
 
 def compute(task: TaskSpec, samples: Samples) -> Profile:

@@ -181,7 +181,8 @@ class RequirementParser(RuledAgent):
         return _finished(input, reading, context)
 
     def in_short(self, output: TaskSpec) -> str:
-        aim = f"{output.problem} of {output.target!r}" if output.target else output.problem
+        targets = ", ".join(map(repr, output.forecast.targets)) or repr(output.target)
+        aim = f"{output.problem} of {targets}" if output.target else output.problem
         return f"{aim}: {', '.join(map(str, output.constraints)) or 'no limits'}"
 
     def sections(self, input: ParserInput, context: Context) -> tuple[Section, ...]:
