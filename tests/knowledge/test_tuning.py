@@ -116,7 +116,7 @@ def test_secrets_leave_no_trace() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of trl and transformers about each other
-def test_a_tiny_model_is_trained_merged_and_asked(tmp_path: Path) -> None:
+def test_a_tiny_model_is_trained_merged_and_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("trl", reason="the extra tune is not installed")
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
@@ -145,3 +145,6 @@ def test_a_tiny_model_is_trained_merged_and_asked(tmp_path: Path) -> None:
     losses = train(tmp_path / "model", tmp_path / "data", tmp_path / "out", steps=2, rank=2)
     assert 0 < losses["last_loss"] <= losses["first_loss"] < 10, "the answer is learnt, however long the prompt is"
     assert evaluate(by_model(local_model(tmp_path / "out")), made[:1]).exact == 0
+    monkeypatch.setattr("palmette.automl.encoders.trained_networks.fastest_device", lambda: "meta")
+    with pytest.raises(RuntimeError, match="meta"):
+        evaluate(by_model(local_model(tmp_path / "out")), made[:1])

@@ -59,12 +59,16 @@ def local_model(folder: Path) -> Callable[[Prompt], Reply]:
     """A model in a folder, asked in this process; its answers are cut off at `LONGEST` tokens."""
     tokenizer, network = _opened(folder)
 
+    from palmette.automl.encoders.trained_networks import fastest_device
+
+    network.to(fastest_device())
+
     def ask(prompt: Prompt) -> Reply:
         asked = tokenizer.apply_chat_template(
             [{"role": one.speaker, "content": one.text} for one in prompt.messages],
             add_generation_prompt=True, return_tensors="pt", return_dict=True,
         )  # fmt: skip
-        made = network.generate(**asked, max_new_tokens=LONGEST, do_sample=False)
+        made = network.generate(**asked.to(network.device), max_new_tokens=LONGEST, do_sample=False)
         text = tokenizer.decode(made[0][asked["input_ids"].shape[1] :], skip_special_tokens=True)
         return Reply(text=text, model=str(folder))
 
