@@ -16,6 +16,7 @@ import pandas as pd
 from palmette.automl.kinds import FALSE, TRUE, Kind, file_kinds, is_id_name
 from palmette.automl.problem_traits import learning_task
 from palmette.automl.samples.tables import NO_PART, TEST, TRAIN, VALIDATION, keys_of
+from palmette.automl.task_spec.spec import Forecast
 from palmette.errors import UserError
 from palmette.problems import error_of
 
@@ -56,6 +57,16 @@ def require_target(table: pd.DataFrame, target: str, problem: str) -> Any:
         shown = [str(value)[:30] for value in known.drop_duplicates().iloc[:3]]
         raise error_of(UserError, "target-not-numeric/problem", shown=shown, **facts)
     return labels
+
+
+def begun(table: pd.DataFrame, forecast: Forecast, time: str) -> npt.NDArray[np.bool_]:
+    """(n,): whether a row is not before the first one of its series that has a target; all rows without a forecast."""
+    if not forecast.targets:
+        return np.ones(len(table), dtype=bool)
+    stamps = table[time] if time else pd.Series(np.arange(len(table)), table.index)
+    series = table[forecast.series].astype(str) if forecast.series else np.zeros(len(table))
+    first = stamps.where(table[[*forecast.targets]].notna().any(axis=1)).groupby(series).transform("min")
+    return ~(stamps < first).to_numpy()
 
 
 def require_classes(labels: Any, target: str, how: str) -> None:

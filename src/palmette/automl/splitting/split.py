@@ -52,7 +52,7 @@ def split(
     Raises UserError where there are too few rows, nothing to learn in the target, or no such split.
     """
     labels = parts.require_target(table, request.target, request.problem)
-    known = labels.notna().to_numpy() if labels is not None else np.ones(len(table), dtype=bool)
+    known = labels.notna().to_numpy() if labels is not None else parts.begun(table, request.forecast, request.time)
     if request.splits_by_column:
         known &= parts.has_part(table[request.column])
     usable = np.flatnonzero(known)
@@ -229,8 +229,10 @@ class _Splitter:
     def _split(self, held: Truths, strategy: SplitStrategy, reasons: list[str], **facts: Any) -> RowSplit:
         holdout, train, left_out = self.usable[held], self.usable[~held], self.count - len(self.usable)
         if left_out:
-            lacking = " or ".join(repr(one) for one in (self.request.target, facts.get("column")) if one)
-            reasons.append(f"{left_out} rows without a value of {lacking} are in neither part.")
+            targets = self.request.forecast.targets
+            lacking = " or ".join(repr(one) for one in (*targets, self.request.target, facts.get("column")) if one)
+            where = "before the first" if targets else "without a"
+            reasons.append(f"{left_out} rows {where} value of {lacking} are in neither part.")
         if len(self.usable) < SMALL:
             more = f"repeated cross-validation on the {len(train)} training rows is more reliable"
             reasons.append(f"{len(holdout)} rows are few: {more}.")
