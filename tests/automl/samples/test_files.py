@@ -210,6 +210,14 @@ def test_a_file_that_changes_ends_the_run(tmp_path: Path) -> None:
         reload(loaded.samples)
 
 
+def test_masks_beside_pictures_are_reported(tmp_path: Path) -> None:
+    place = folder(tmp_path / "tiles")
+    assert "same-names" not in reported(load([place]))
+    for number, path in enumerate([*place.rglob("*.png")]):
+        write(path.with_suffix(".jpg"), picture(number, form="JPEG"))
+    assert reported(load([place]))["same-names"] == 8
+
+
 def test_runs_in_the_folder_are_no_data(tmp_path: Path) -> None:
     loaded = load([folder(tmp_path / "data")])
     run = tmp_path / "data" / "palmette-runs" / "20260101-120000-data-0"

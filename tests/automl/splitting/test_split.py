@@ -153,7 +153,8 @@ def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
 
 
 def test_files_numbered_within_one_name_stay_on_one_side() -> None:
-    """Such as the coughs of a patient; not pictures numbered within their class, nor where the test files are given."""
+    """Such as the coughs of a patient, and a picture with its mask; not pictures numbered within their class, nor where
+    the test files are given."""
     table = visits(belongs=True)
 
     def kept(names: pd.Series, **given: Any) -> bool:
@@ -161,6 +162,10 @@ def test_files_numbered_within_one_name_stay_on_one_side() -> None:
         made = split(rows, SplitRequest(target="y", problem="classification"), {"sound": "audio"}, **given)
         return made.groups is not None and not {*names.iloc[made.holdout]} & {*names.iloc[made.train]}
 
+    twins = pd.DataFrame({"tile": [f"/data/{n // 2}x.{('jpg', 'png')[n % 2]}" for n in range(600)], "y": table["y"]})
+    twins["y"] = twins["y"].iloc[::2].repeat(2).to_numpy()
+    made = split(twins, SplitRequest(target="y", problem="classification"), {"tile": "image"})
+    assert not {*made.holdout // 2} & {*made.train // 2}
     patients = table["patient_id"].map("patient{}_cough_".format)
     assert kept(patients) and not kept(patients, given_test=(500, 600))
     assert not kept(table["y"].map("class{}_".format)) and not kept(table.index.to_series().map("{}x".format))

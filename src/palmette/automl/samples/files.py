@@ -303,6 +303,8 @@ def tables_of(files: FileSet, repairs: Repairs) -> list[Raw]:
     root = root.parent if folders == {root} != {files.folder} else root
     known = readable({str(path): path for path in files.files}, files.kind, files.kind.name, repairs)
     repairs.add("other-files", files.folder.name, files.others, kind=files.kind.name)
+    names = [str(path.with_suffix("")) for path in files.files]
+    repairs.add("same-names", files.folder.name, len(names) - len({*names}))
     if not any(known.values()):
         why = next((one.text for one in repairs if one.code == "unreadable-files"), "")
         raise refusal("no-data/files", files.folder, why=why, kind=files.kind.name)

@@ -189,12 +189,14 @@ def entity_of(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str,
 
 
 def numbered_files(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str, Kind]) -> Any:
-    """The names of files without the number at their end, as `patient7_cough_` of `patient7_cough_2.wav`, where the
-    target belongs to what they name, and most classes have several of these; None elsewhere."""
+    """The names of files without suffix, as of a picture and its mask, or without the number at their end, too, as
+    `patient7_cough_` of `patient7_cough_2.wav`, where the target belongs to what they name, and most classes have
+    several of these; None elsewhere."""
     if not target or problem not in ("classification", "regression"):
         return None
-    for column in (rows[name] for name in rows.columns if name != target and kinds.get(name) in file_kinds()):
-        found = column.map(lambda path: LAST_NUMBER.sub("", PurePath(path).stem), na_action="ignore")
+    columns = [rows[name] for name in rows.columns if name != target and kinds.get(name) in file_kinds()]
+    stems = [column.map(lambda path: PurePath(path).stem, na_action="ignore") for column in columns]
+    for found in (*stems, *(stem.str.replace(LAST_NUMBER, "", regex=True) for stem in stems)):
         single = (found.groupby(rows[target].astype(str)).transform("nunique") < 2).mean()
         if _repeats(found) and target_likeness(found, rows[target], problem) > ALIKE:
             return found if problem == "regression" or single <= MOST_SINGLE else None

@@ -184,7 +184,7 @@ class _Splitter:
             return mixed(row_hashes(rows[[entity]]), request.seed), True, [reason]
         files = numbered_files(rows, request.target, request.problem, self.kinds)
         if named and self._may_group and files is not None:
-            reason = f"Files whose names differ only in their last number, as {files.iloc[0]!r}..., stay on one side."
+            reason = f"Files that differ only in suffix or last number, as {files.iloc[0]!r}..., stay on one side."
             return mixed(row_hashes(files.to_frame()), request.seed), True, [reason]
         aside = {request.target, request.column}
         features = [str(n) for n in rows.columns if n not in aside and self.kinds.get(str(n)) != "identifier"]
