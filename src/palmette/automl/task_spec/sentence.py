@@ -16,7 +16,7 @@ from palmette.automl.task_spec.spec import FieldSource, TaskSpec
 from palmette.automl.task_spec.vocabulary import Rule, names_pattern, vocabulary
 
 _POLITE = re.compile(r"[\W]*(?:please |(?:can|could|would|will) you )", re.I)
-_SENTENCE = re.compile(r"[.!?;\n]+(?=\s|$)")
+_SENTENCE = re.compile(r"[.!?;\n]+(?=\s|$)|(?P<item>\n(?=(?:[-*]|\d+[.)]) ))")
 _CLAUSE = re.compile(r"[,:()]|\b(?:but|while|whereas|so(?! (?:that|far|much|many)\b))\b", re.I)
 _REASON = re.compile(r"\b(?:because|so that|(?:since|as) (?:it|they|we|I))\b", re.I)
 _END = re.compile(rf"{_CLAUSE.pattern}|\b(?:and|which)\b|{_REASON.pattern}", re.I)
@@ -67,9 +67,8 @@ class _Reader:
         self.text, self.plain = text, plain_text(text)
         self.grammar = Grammar(self.plain, data)
         self.found: list[Phrase] = []
-        names = {name.casefold() for name in data.names} - vocabulary().short_words
-        self.filler = {word.casefold() for word in vocabulary().filler} - names
-        ends = [found.start() for found in _SENTENCE.finditer(self.plain)]
+        self.filler = {word.casefold() for word in vocabulary().filler}
+        ends = [one.start() for one in _SENTENCE.finditer(self.plain) if not one["item"] or ":\n" not in self.plain]
         self.sentences = list(zip([0, *ends], [*ends, len(text)], strict=True))
         self.void = max((found.start() for found in _guard("withdrawn").finditer(self.plain)), default=0)
 
@@ -106,11 +105,9 @@ class _Reader:
     def _ends(self, rule: Rule, start: int, end: int) -> bool:
         """Returns whether a match ends where a name can end."""
         is_followed = any(one.start >= end and not self.plain[end : one.start].strip() for one in self.found)
-        if not rule.after or is_followed:
-            return True
         last_word = max(start, self.plain.rfind(" ", start, end) + 1)
-        is_generic = rule.after == "noun" and _guard("generic").match(self.plain, last_word)
-        return not is_generic and _guard(f"after_{rule.after}").match(self.plain, end) is not None
+        is_noun = not _guard("generic").match(self.plain, last_word) and _guard("after_noun").match(self.plain, end)
+        return not rule.after or is_followed or bool(is_noun)
 
     def drop(self) -> bool:
         """Drops doubtful matches, or else contradictory ones; returns whether there were any."""
@@ -138,16 +135,18 @@ class _Reader:
         asks = self.plain[end : end + 1] == "?" and _POLITE.match(self.plain, start) is None
         may_go_on = rule.loose or (self.plain[one.end - 1].isdigit() and _UNIT.fullmatch(tail))
         doubts, scope = ("doubt", "elsewhere"), one.end + len(_REASON.split(after)[0])
-        metric, more = self.grammar.metric, self.grammar.next_metric
+        metric, command, heading = self.grammar.metric, _guard("command"), before.rpartition(":")[0]
+        commands = command.match(heading) or command.match(self.plain, start + len(heading))
         return (
             one.end <= self.void
             or any(quote.start() < one.start and one.end < quote.end() for quote in _QUOTE.finditer(self.plain))
             or not self._is_led(one, rule, lead)
+            or (self._telling(heading) and not commands)
             or (self._telling(tail) and (asks or not may_go_on))
             or _guard("elsewhere").search(turned) is not None
             or _guard("negation").search(lead if rule.free else turned) is not None
             or (not rule.free and (asks or any(_guard(name).search(free, start, scope) for name in doubts)))
-            or (rule.field == "metric" and (metric.search(lead) or more.match(after)) is not None)
+            or (rule.field == "metric" and (metric.search(lead) or self.grammar.next_metric.match(after)) is not None)
             or (rule.negative and any(self._is_chained(one, other) for other in self.found if other is not one))
         )
 
