@@ -121,6 +121,19 @@ def test_members_fit_into_the_time_that_is_left(shop: Shop, monkeypatch: pytest.
     assert f"It is fitted on {made.selection.rows} of {rows} rows" in made.reason
 
 
+@pytest.mark.parametrize(("score", "delivered"), [(0.99, "lightgbm"), (0.62, "linear")])
+def test_a_far_better_candidate_is_fitted_on_the_rows_that_there_is_time_for(
+    shop: Shop, score: float, delivered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its final fit on all rows would take about four times as long as there is time; errors grow by half."""
+    monkeypatch.setattr(results, "LEAST_ROWS", 10)
+    monkeypatch.setattr(actor, "LEAST_ROWS", 10)
+    folds = shop.known["blueprint"].folds.count
+    slow = result(shop, "lightgbm", score, seconds=250.0 * (folds - 1))
+    made, _, _ = choose(shop, *weak(shop), slow, seconds=60.0, ensembling="single")
+    assert names(made) == {delivered} and bool(made.selection.rows) is (delivered == "lightgbm"), made.reason
+
+
 def test_the_shortest_final_fit_is_counted_unless_the_request_limits_training(shop: Shop) -> None:
     """Of 8 seconds 6 are left, and no fit is stopped before 10: one of 6 seconds and its start fits in."""
     folds = shop.known["blueprint"].folds.count
@@ -215,10 +228,11 @@ def test_an_ensemble_with_a_long_package_has_to_be_measurably_better(
 ) -> None:
     learners = ("lightgbm", "tabm", "catboost", "xgboost", "mlp", "linear")
     alike = [weak(shop)[0], *(result(shop, name, 0.8) for name in learners)]
+    monkeypatch.setattr(actor, "MOST_LINES", 450)
     made, asked, _ = choose(shop, *alike, ensembling="mean")
     files = write_package(asked.blueprint, made.selection)
     assert sum(file.text.count("\n") for file in files if file.path.endswith(".py")) <= actor.MOST_LINES
-    assert "tabm" not in names(made) and "would make a package longer than 500 lines" in made.selection.reason
+    assert "tabm" not in names(made) and "would make a package longer than 450 lines" in made.selection.reason
     monkeypatch.setattr(actor, "MOST_LINES", 100)
     made, _, _ = choose(shop, *alike, ensembling="mean")
     assert "tabm" in names(made) and "longer" not in made.selection.reason, "a single model is not shorter"

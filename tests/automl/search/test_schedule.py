@@ -166,9 +166,9 @@ def test_the_search_ends_early_enough_for_the_final_fit_of_the_best() -> None:
 
 
 def test_a_search_goes_on_with_as_many_rows_as_there_is_time_for() -> None:
-    """A fit of 1000 rows takes a second of three: one of 100000, and the final fit, would take many."""
-    folds = np.arange(100_000) % 3
-    clock = Clock((DUMMY, KNN), {"knn": 1.0}, folds=folds, seconds=1.5)
+    """A fit of 1000 rows takes two of three seconds: one of 300000, and the final fit, would take many."""
+    folds = np.arange(300_000) % 3
+    clock = Clock((DUMMY, KNN), {"knn": 2.0}, folds=folds, seconds=3.0)
     assert clock.run() == ["knn"] and [one.fold for one in clock.tasks] == [SAMPLE]
     assert 2_000 < clock.schedule.most_rows < 30_000
     clock.schedule.take(folds[: clock.schedule.most_rows], clock.rating)
@@ -177,7 +177,7 @@ def test_a_search_goes_on_with_as_many_rows_as_there_is_time_for() -> None:
 
 
 def test_the_first_candidate_that_ends_in_time_has_to_finish() -> None:
-    clock = Clock((DUMMY, KNN, LINEAR), {"knn": 1.0, "": 0.01}, folds=np.arange(100_000) % 3, seconds=1.5)
+    clock = Clock((DUMMY, KNN, LINEAR), {"knn": 2.0, "": 0.01}, folds=np.arange(300_000) % 3, seconds=3.0)
     assert clock.run() == ["knn", "linear"] + ["dummy"] * 3 + ["linear"] * 3 and clock.schedule.needed == "linear"
 
 
@@ -188,10 +188,10 @@ def test_the_first_candidate_that_ends_in_time_has_to_finish() -> None:
 def test_the_first_that_ends_in_time_on_a_tenth_of_the_rows_has_to_finish_else_one_that_is_about_as_quick(
     first: float, second: float, needed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fold and the final fit may take 3 s at least."""
+    """A fold and the final fit may take 6 s at least."""
     clock = Clock((DUMMY, KNN, LINEAR), {}, folds=np.arange(100_000) % 3, seconds=1.5)
     seconds = {"knn": first, "linear": second}
     monkeypatch.setattr(clock.schedule, "_seconds_needed", lambda one: seconds[one.name])
     clock.schedule._decided(0.0)
-    most = 100_000 * min(3.0 / seconds[needed], 1.0)
+    most = 100_000 * min(6.0 / seconds[needed], 1.0)
     assert clock.schedule.needed == needed and clock.schedule.most_rows == pytest.approx(most, abs=1)

@@ -42,13 +42,15 @@ FIRST_FOLD = 30.0  # seconds beyond the time limit for the first fold of that ca
 def main(folder: Path) -> None:
     """Runs the job in `folder`."""
     job = SearchJob.read(folder)
-    start = time.monotonic() - max(0.0, time.time() - job.started)
+    starting = max(0.0, time.time() - job.started)
+    start = time.monotonic() - starting
     sys.path.insert(0, str(folder / files.OWN))
     for name in (files.OUTPUTS, files.ENCODINGS):
         (folder / name).mkdir(exist_ok=True)
     workspace = _workspace(folder, job)
     end = start + job.seconds - ENDING
-    schedule = RecordedSchedule(job, workspace.folds, _rating(workspace, job.only_fold is not None), start, end)
+    rating = _rating(workspace, job.only_fold is not None)
+    schedule = RecordedSchedule(job, workspace.folds, rating, start, end, starting)
     schedule.folder, schedule.total = folder, len(workspace.rows)
     schedule.kept = np.arange(schedule.total)
     _search(schedule, workspace)

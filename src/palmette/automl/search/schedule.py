@@ -32,7 +32,7 @@ MOST_OVERDUE = 3.0
 SAMPLE_MULTIPLE = 5.0  # largest estimate of features, as a multiple of the remaining time, for which a sample is timed
 TIMED_SHARE = 0.3  # estimate of a fold and the final fit, as a share of the time, from which a sample is timed
 LEAST_STEPS = 0.1  # share of the usual steps of an iterative learner that have to end in time
-LEAST_LEFT = 3.0  # seconds that a fold and the final fit may take, however little remains
+LEAST_LEFT = 6.0  # seconds that a fold and the final fit may take, however little remains
 REFIT_SHARE = 0.2  # time for the final fit after the search, as a share of the search time
 LEAST_FINISHED = 3  # number of finished candidates needed before a tuned one can be stopped for its first folds
 LEAST_SHARE = 0.1
@@ -79,10 +79,12 @@ class Rating(NamedTuple):
 class Schedule:
     """Decides what is fitted next, and records the results."""
 
-    def __init__(self, job: SearchJob, folds: NDArray[np.int64], rating: Rating, start: float, end: float) -> None:
-        """Takes `start` and `end` as values of `time.monotonic()`."""
+    def __init__(
+        self, job: SearchJob, folds: NDArray[np.int64], rating: Rating, start: float, end: float, starting: float = 0.0
+    ) -> None:
+        """Takes `start` and `end` as values of `time.monotonic()`, and the seconds that a program takes to start."""
         self.job, self.start, self.end = job, start, end
-        self._middle, self._limit = (start + end) / 2, end + REFIT_SHARE * (end - start)
+        self._middle, self._limit = (start + end) / 2, end + REFIT_SHARE * (end - start) - starting
         """Earliest end of the search, and the time by which a final fit has to end."""
         self.waiting = list(job.candidates)
         self.needed = ""  # the candidate that has to finish, once it is decided

@@ -74,7 +74,7 @@ def select(
         together = _together(_diverse(ranked), scorer, ensembling, fits)
         chosen, reason = _compared(single, together, scorer, ensembling)
     made = _selection(chosen, best, scorer, reason)
-    crossed = None if folds is None else crossfitted_score(results, scorer, chosen.how, folds)
+    crossed = None if folds is None else crossfitted_score(eligible, scorer, chosen.how, folds)
     return made if crossed is None else made.model_copy(update={"score": crossed})
 
 

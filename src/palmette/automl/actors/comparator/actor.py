@@ -2,11 +2,11 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from palmette.automl.actors.shared import PlanningInput, failed, verdict
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound, Store
@@ -21,7 +21,7 @@ from palmette.automl.planning.rounds import EARLIER
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.project.built import MODEL, BuiltPackage
 from palmette.automl.project.writer import write_package
-from palmette.automl.search.job import cores
+from palmette.automl.search.job import LEAST_ROWS, cores
 from palmette.automl.search.results import CandidateResult, comparable, fit_seconds, fitted_rows, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import MARK
@@ -37,9 +37,16 @@ STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 SLACK = 2.0  # multiple of its expected seconds for which a fit is waited for
 UPPER = ("<", "<=")
 ENSEMBLE = "ensemble"  # name of its row on the leaderboard
-Taken = Callable[[Collection[str]], float]
+CURVE = 0.3  # exponent by which errors fall with rows (0.07 to 0.35 in Hestness et al., 2017)
 MOST_LINES = 500  # of the package's programs; with more, an ensemble has to be measurably better
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
+
+
+class Taken(Protocol):
+    """The larger share that candidates take together of the time for the final fit, and of a limit on the size."""
+
+    def __call__(self, names: Collection[str], rows: float = 1.0) -> float:
+        """Takes the share of the rows on which they are fitted."""
 
 
 class ComparatorInput(PlanningInput):
@@ -106,8 +113,10 @@ class Comparator(BaseActor):
         allowed = compared.allowed(input.task)
         taken = _taken(compared.results, input, left)
         chosen = earlier.selection if earlier else _selected(input, compared, allowed, taken)
-        trials = [one.trial for one in compared.results if one.name in chosen.names]
         problem, rows = problem_of(input.blueprint), len(input.splits.train)
+        if problem.draws_rows and not earlier:
+            chosen = _on_fewer_rows(compared, allowed, chosen, taken)
+        trials = [one.trial for one in compared.results if one.name in chosen.names]
         kept = fitted_rows(trials, problem, compared.searched, rows, max(left, 1.0))
         chosen = chosen.model_copy(update={"rows": kept})
         context.progress(f"final fit of {', '.join(chosen.names)}")
@@ -246,6 +255,21 @@ def _selected(
     return best if best is whole else best.model_copy(update={"reason": f"{best.reason}; {why}"})
 
 
+def _on_fewer_rows(
+    compared: ComparedResults, results: Sequence[CandidateResult], chosen: Selection, taken: Taken
+) -> Selection:
+    """The choice, or the best candidate if it is expected to be better although there is no time for all rows."""
+    scorer = compared.scorer
+    best = max(results, key=lambda one: scorer.utility(one.outputs))
+    late = taken([best.name])
+    expected = scorer.metric.error(scorer.score(best.outputs)) * late**CURVE
+    keeps = late > 1 >= taken([best.name], 0.0) and compared.searched / late >= LEAST_ROWS
+    if not keeps or expected >= scorer.metric.error(chosen.score):
+        return chosen
+    reason = f"{best.name} alone, as it is expected to be better even on fewer rows than the others"
+    return alone(best, scorer).model_copy(update={"reason": reason})
+
+
 def _files(input: ComparatorInput, selection: Selection, board: Sequence[LeaderboardRow]) -> tuple[TextFile, ...]:
     used = used_modules([one.candidate for one in selection.members], input.assembly.modules)
     return write_package(input.blueprint, selection, used, board)
@@ -256,15 +280,15 @@ def _missing(name: str) -> Violation:
 
 
 def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: float) -> Taken:
-    """The larger share that candidates take together of the time for the final fit, and of a limit on the size."""
+    """The shares of `left` seconds, and of a limit on the size, that candidates take."""
     trials, facts = {one.name: one.trial for one in results}, facts_of(input.blueprint)
     sizes = [one.value for one in input.task.constraints if one.quantity == "size" and one.comparison in UPPER]
 
-    def taken(names: Collection[str]) -> float:
+    def taken(names: Collection[str], rows: float = 1.0) -> float:
         some = [trials[name] for name in names]
         megabytes = sum(learner_named(one.candidate.learner).cost(facts).megabytes for one in some)
         size = megabytes * 1e6 / max(min(sizes), 1.0) if sizes else 0.0
-        return max(fit_seconds(some, input.blueprint) / max(left, 1.0), size)
+        return max(rows * fit_seconds(some, input.blueprint) / max(left, 1.0), size)
 
     return taken
 
