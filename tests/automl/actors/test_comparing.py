@@ -177,6 +177,10 @@ def test_the_baseline_is_delivered_where_the_final_fit_does_not_end_in_time(
     assert names(made) == {"lightgbm"}, "a dummy is not a model"
     assert sorted(limits[2:]) == [pytest.approx(1.15 * 60 - 2, abs=5), 600], "no fit begins again"
     limits.clear()
+    slow = result(shop, "lightgbm", 0.95, seconds=50.0 * (shop.known["blueprint"].folds.count - 1))
+    made, _, _ = choose(shop, *weak(shop), slow, seconds=60.0, ensembling="single")
+    assert max(limits) == pytest.approx(2.5 + 2 * 50), "what is late is waited for: twice its expected time"
+    limits.clear()
     several = result(shop, "lightgbm", 0.95), result(shop, "extra_trees", 0.9, seconds=4.0)
     made, _, _ = choose(shop, *weak(shop), *several, seconds=60.0, ensembling="mean")
     assert len(names(made)) == 1 and names(made) < {"lightgbm", "extra_trees"}

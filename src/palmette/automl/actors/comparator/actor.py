@@ -122,7 +122,8 @@ class Comparator(BaseActor):
         context.progress(f"final fit of {', '.join(chosen.names)}")
         expected = taken(chosen.names) * max(left, 1.0)
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
-        limits = max(limit, SHORTEST), max(MOST_SECONDS, PATIENCE * expected)
+        limit = max(limit, SHORTEST, 0.0 if is_limited else STARTS + SLACK * expected)
+        limits = limit, max(MOST_SECONDS, PATIENCE * expected)
         made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
         if isinstance(made, Violation):
             return failed([made])
