@@ -72,19 +72,19 @@ def test_transformers_that_learn_stay_as_they_are(frame: Any, tmp_path: Path) ->
 
 
 def test_a_sample_measures_all_rows(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([100.0, 102.0])
+    clock = iter([97.0, 100.0, 102.0])
     monkeypatch.setattr(stored_features, "TIMED", 10)
     monkeypatch.setattr(stored_features.time, "monotonic", lambda: next(clock))
-    assert sampled_seconds(ENCODER, frame) == 2.0 * 50 / 10
+    assert sampled_seconds(ENCODER, frame) == 3.0 + 2.0 * 50 / 10, "weights are read once"
 
 
 def test_texts_that_are_repeated_are_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_features, "TIMED", 2)
-    clock = iter([0.0, 1.0])
+    clock = iter([0.0, 0.5, 1.5])
     monkeypatch.setattr(stored_features.time, "monotonic", lambda: next(clock))
     statistics = Call("palmette.automl.search.stored_features.StoredFeatures", {"path": "none.npy"})
     monkeypatch.setattr(stored_features, "_parts", lambda _: [("a", stored_features._Part(statistics, ["text"]))])
     np.save(tmp_path / "none.npy", np.zeros((6, 1)))
     monkeypatch.chdir(tmp_path)
     rows = pd.DataFrame({"text": ["one", "two", "one", "two", "one", "three"]})
-    assert sampled_seconds(ENCODER, rows) == 1.5
+    assert sampled_seconds(ENCODER, rows) == 0.5 + 1.5
