@@ -120,7 +120,7 @@ class Comparator(BaseActor):
         kept = fitted_rows(trials, problem, compared.searched, rows, max(left, 1.0))
         chosen = chosen.model_copy(update={"rows": kept})
         context.progress(f"final fit of {', '.join(chosen.names)}")
-        expected = taken(chosen.names) * max(left, 1.0)
+        expected = fit_seconds(trials, input.blueprint) * (kept or rows) / compared.searched
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
         limit = max(limit, SHORTEST, 0.0 if is_limited else STARTS + SLACK * expected)
         limits = limit, max(MOST_SECONDS, PATIENCE * expected)
@@ -178,7 +178,8 @@ class Comparator(BaseActor):
         choices = [("package", chosen, limits[0])]
         if len(chosen.members) > 1:
             single = next(one for one in compared.results if one.name == chosen.best_single)
-            kept = min(STARTS + SLACK * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
+            share = (chosen.rows or len(input.splits.train)) / compared.searched
+            kept = min(STARTS + SLACK * share * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
             member = instead(single, f"{single.name} alone")
             choices = [("package", chosen, limits[0] - kept), ("member", member, max(kept, SHORTEST))]
         if beside and beside.best_single != compared.baselines[0]:
