@@ -54,6 +54,14 @@ class ComparatorInput(PlanningInput):
     assembly: Assembly
 
 
+class FitLimits(NamedTuple):
+    """For how many seconds a final fit is waited for."""
+
+    left: float  # of the training time
+    last: float  # of a fit that nothing replaces
+    slack: float  # multiple of its expected time that each fit has, however little time is left
+
+
 class FittedPackage(NamedTuple):
     """A package with its fitted model."""
 
@@ -122,8 +130,8 @@ class Comparator(BaseActor):
         context.progress(f"final fit of {', '.join(chosen.names)}")
         expected = fit_seconds(trials, input.blueprint) * (kept or rows) / compared.searched
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
-        limit = max(limit, SHORTEST, 0.0 if is_limited else STARTS + SLACK * expected)
-        limits = limit, max(MOST_SECONDS, PATIENCE * expected)
+        last, slack = max(MOST_SECONDS, PATIENCE * expected), 0.0 if is_limited else SLACK
+        limits = FitLimits(max(limit, SHORTEST), last, slack)
         made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
         if isinstance(made, Violation):
             return failed([made])
@@ -159,14 +167,19 @@ class Comparator(BaseActor):
         return located([wrong], package.folder, modules)[0]
 
     def _final_fit(
-        self, input: ComparatorInput, compared: ComparedResults, chosen: Selection, place: Path, limits: Sequence[float]
+        self, input: ComparatorInput, compared: ComparedResults, chosen: Selection, place: Path, limits: FitLimits
     ) -> Comparison | Violation:
         """Fits the choice and the best baseline, side by side where there are several cores.
 
         What does not end in time gives way to the next: an ensemble to its best member, for which time is kept, and any
-        model to the baseline, unless that is the dummy. The last has until the second of the `limits`, in seconds.
+        model to the baseline, unless that is the dummy.
         """
         late = f"as the final fit of {', '.join(chosen.names)} did not end in time"
+        share = (chosen.rows or len(input.splits.train)) / compared.searched
+
+        def due(names: Collection[str]) -> float:
+            trials = [one.trial for one in compared.results if one.name in names]
+            return STARTS + share * fit_seconds(trials, input.blueprint)
 
         def instead(one: CandidateResult, who: str) -> Selection:
             facts = {"rows": chosen.rows, "reason": f"{who}, {late}"}
@@ -175,17 +188,17 @@ class Comparator(BaseActor):
         best = compared.baseline
         baseline = None if best is None else instead(best, best.name)
         beside = baseline if baseline and baseline.members != chosen.members else None
-        choices = [("package", chosen, limits[0])]
+        choices = [("package", chosen, limits.left)]
         if len(chosen.members) > 1:
             single = next(one for one in compared.results if one.name == chosen.best_single)
-            share = (chosen.rows or len(input.splits.train)) / compared.searched
-            kept = min(STARTS + SLACK * share * fit_seconds([single.trial], input.blueprint), limits[0] / 2)
+            kept = min(SLACK * due([single.name]), limits.left / 2)
             member = instead(single, f"{single.name} alone")
-            choices = [("package", chosen, limits[0] - kept), ("member", member, max(kept, SHORTEST))]
+            choices = [("package", chosen, limits.left - kept), ("member", member, max(kept, SHORTEST))]
+        choices = [(kind, one, max(seconds, limits.slack * due(one.names))) for kind, one, seconds in choices]
         if beside and beside.best_single != compared.baselines[0]:
-            choices.append(("baseline", beside, limits[1]))
-        choices[-1] = (*choices[-1][:2], limits[1])
-        begin = partial(self.fitted, input, beside or chosen, (), place / "baseline", limits[0])
+            choices.append(("baseline", beside, limits.last))
+        choices[-1] = (*choices[-1][:2], limits.last)
+        begin = partial(self.fitted, input, beside or chosen, (), place / "baseline", limits.left)
         with ThreadPoolExecutor(1) as pool:
             fit = pool.submit(begin) if beside and cores() > 1 else None
             for kind, chosen, seconds in choices:
@@ -196,7 +209,7 @@ class Comparator(BaseActor):
                     break
             other = made if beside in (None, chosen) else fit.result() if fit else begin()
         if not isinstance(made, FittedPackage):
-            message = f"The final fit did not end within {limits[1]:.0f} s."
+            message = f"The final fit did not end within {limits.last:.0f} s."
             return made or Violation(code="fit-failed", message=message, subject="train.py")
         return Comparison(
             selection=chosen,
