@@ -218,14 +218,6 @@ def test_masks_beside_pictures_are_reported(tmp_path: Path) -> None:
     assert reported(load([place]))["same-names"] == 8
 
 
-def test_runs_in_the_folder_are_no_data(tmp_path: Path) -> None:
-    loaded = load([folder(tmp_path / "data")])
-    run = tmp_path / "data" / "palmette-runs" / "20260101-120000-data-0"
-    write(run / "journal.sqlite", b"SQLite format 3")
-    write(run / "work" / "0.png", picture(0))
-    assert reload(loaded.samples).samples == loaded.samples and load([tmp_path / "data"]).samples.rows == 8
-
-
 def test_files_are_handed_over_by_content(tmp_path: Path) -> None:
     write(tmp_path / "a.png", picture(1))
     frame = pd.DataFrame({"picture": [str(tmp_path / "a.png"), None]})

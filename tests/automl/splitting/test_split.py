@@ -14,7 +14,7 @@ from palmette.automl.kinds import kind_of  # noqa: E402 - as above
 from palmette.automl.samples import SampleColumn, Samples  # noqa: E402 - as above
 from palmette.automl.splitting.data_splits import SplitRequest, split_request_of  # noqa: E402 - as above
 from palmette.automl.splitting.split import RowSplit, split  # noqa: E402 - as above
-from palmette.automl.task_spec.spec import Forecast, TaskSpec  # noqa: E402 - as above
+from palmette.automl.task_spec.spec import TaskSpec  # noqa: E402 - as above
 from palmette.errors import UserError  # noqa: E402 - as above
 
 
@@ -169,17 +169,6 @@ def test_files_numbered_within_one_name_stay_on_one_side() -> None:
     patients = table["patient_id"].map("patient{}_cough_".format)
     assert kept(patients) and not kept(patients, given_test=(500, 600))
     assert not kept(table["y"].map("class{}_".format)) and not kept(table.index.to_series().map("{}x".format))
-
-
-def test_a_series_begins_with_its_first_target() -> None:
-    """What was measured before it, or in gaps after it, does not matter."""
-    days = pd.date_range("2024-01-01", periods=60)
-    table = pd.DataFrame({"day": [*days, *days], "shop": ["a"] * 60 + ["b"] * 60, "sold": 1.0, "rain": 2.0})
-    table.loc[[*range(20), 30, 60], "sold"] = np.nan
-    forecast = Forecast(targets=("sold",), series="shop", horizon="5")
-    made = split(table, SplitRequest(problem="forecasting", time="day", forecast=forecast), kinds(table))
-    assert sorted([*made.train, *made.holdout]) == [*range(20, 60), *range(61, 120)]
-    assert "21 rows before the first value of 'sold' are in neither part." in made.facts.reasons
 
 
 @given(tables(), st.integers(0, 5), st.integers(5, 40))

@@ -125,10 +125,15 @@ class Profile(Model):
     decisions: tuple[LeakDecision, ...] = ()
     """About those leaks that call for more than a report."""
 
+    def decision(self, leak: Leak) -> LeakDecision | None:
+        """Returns the decision about a leak, or None if the leak needed none."""
+        same = (one for one in self.decisions if (one.code, one.columns) == (leak.code, leak.columns))
+        return next(same, None)
+
     def done(self, leak: Leak) -> str:
-        """What was done about a leak, and by whom; a leak that calls for no decision is reported."""
-        found = (one for one in self.decisions if (one.code, one.columns) == (leak.code, leak.columns))
-        return next((f"{one.done}, by {one.by}" for one in found), "reported")
+        """Describes how a leak was handled and who decided."""
+        made = self.decision(leak)
+        return f"{made.done}, by {made.by}" if made else "reported"
 
     @property
     def dropped(self) -> dict[str, str]:

@@ -88,7 +88,8 @@ def _of_score(findings: ReportFindings) -> Iterator[str]:
     elif rows < FEW:
         yield f"The hold-out has only {many(rows, 'row')}: the score is uncertain."
     for leak in findings.profile.leaks:
-        if leak.severity != "low" and findings.profile.done(leak).startswith(("kept", "reported")):
+        made = findings.profile.decision(leak)
+        if leak.severity != "low" and (made is None or made.done == "kept"):
             yield f"{leak.text} It was not removed: if it is a leak, these scores are too good."
 
 

@@ -220,8 +220,8 @@ class Schedule:
             return False
         others = [one for one in self.waiting if one.name not in self.job.baselines]
         left = max(self._limit - now, LEAST_LEFT)
-        share = LEAST_SHARE if self._samples_rows else 1.0
-        needed = next((one for one in others if share * self._seconds_needed(one) <= left), None)
+        least_share = LEAST_SHARE if self._samples_rows else 1.0
+        needed = next((one for one in others if least_share * self._seconds_needed(one) <= left), None)
         if needed is None and others:
             least = min(map(self._seconds_needed, others))
             needed = next(one for one in others if self._seconds_needed(one) <= AS_QUICK * least)

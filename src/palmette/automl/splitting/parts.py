@@ -189,9 +189,11 @@ def entity_of(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str,
 
 
 def numbered_files(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str, Kind]) -> Any:
-    """The names of files without suffix, as of a picture and its mask, or without the number at their end, too, as
-    `patient7_cough_` of `patient7_cough_2.wav`, where the target belongs to what they name, and most classes have
-    several of these; None elsewhere."""
+    """Returns file names that rows share, or None if files are not grouped by name.
+
+    Names are compared without their suffix (a picture and its mask), then also without their last number
+    (`patient7_cough_2.wav`). They group files if equal names have like targets, and most classes have several names.
+    """
     if not target or problem not in ("classification", "regression"):
         return None
     columns = [rows[name] for name in rows.columns if name != target and kinds.get(name) in file_kinds()]

@@ -2,15 +2,15 @@
 
 import hashlib
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from palmette.automl.actors.shared import PlanningInput, failed, verdict
 from palmette.automl.artefacts import Assembly, Comparison, LeaderboardRow, MeasuredRound, Store
-from palmette.automl.candidates import Blueprint, Selection, substance
+from palmette.automl.candidates import Blueprint, Selection, Trial, substance
 from palmette.automl.composition import candidate_track, facts_of, learner_named, wished
 from palmette.automl.formatting import metric, number
 from palmette.automl.measure.metrics import Floats, error_reduction
@@ -37,29 +37,15 @@ STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
 SLACK = 2.0  # multiple of its expected seconds for which a fit is waited for
 UPPER = ("<", "<=")
 ENSEMBLE = "ensemble"  # name of its row on the leaderboard
+Taken = Callable[[Collection[str]], float]
 CURVE = 0.3  # exponent by which errors fall with rows (0.07 to 0.35 in Hestness et al., 2017)
 MOST_LINES = 500  # of the package's programs; with more, an ensemble has to be measurably better
 MOST_SECONDS, PATIENCE = 600.0, 5.0  # limit of a fit that has to end: in seconds, or a multiple of those expected
 
 
-class Taken(Protocol):
-    """The larger share that candidates take together of the time for the final fit, and of a limit on the size."""
-
-    def __call__(self, names: Collection[str], rows: float = 1.0) -> float:
-        """Takes the share of the rows on which they are fitted."""
-
-
 class ComparatorInput(PlanningInput):
     blueprint: Blueprint
     assembly: Assembly
-
-
-class FitLimits(NamedTuple):
-    """For how many seconds a final fit is waited for."""
-
-    left: float  # of the training time
-    last: float  # of a fit that nothing replaces
-    slack: float  # multiple of its expected time that each fit has, however little time is left
 
 
 class FittedPackage(NamedTuple):
@@ -123,16 +109,14 @@ class Comparator(BaseActor):
         chosen = earlier.selection if earlier else _selected(input, compared, allowed, taken)
         problem, rows = problem_of(input.blueprint), len(input.splits.train)
         if problem.draws_rows and not earlier:
-            chosen = _on_fewer_rows(compared, allowed, chosen, taken)
+            chosen = _on_fewer_rows(input, compared, allowed, chosen, max(left, 1.0))
         trials = [one.trial for one in compared.results if one.name in chosen.names]
         kept = fitted_rows(trials, problem, compared.searched, rows, max(left, 1.0))
         chosen = chosen.model_copy(update={"rows": kept})
         context.progress(f"final fit of {', '.join(chosen.names)}")
-        expected = fit_seconds(trials, input.blueprint) * (kept or rows) / compared.searched
         limit = LIMIT * input.blueprint.seconds - input.assembly.seconds - (time.monotonic() - started)
-        last, slack = max(MOST_SECONDS, PATIENCE * expected), 0.0 if is_limited else SLACK
-        limits = FitLimits(max(limit, SHORTEST), last, slack)
-        made = self._final_fit(input, compared, chosen, context.workspace / "fit", limits)
+        slack = 0.0 if is_limited else SLACK
+        made = self._final_fit(input, compared, chosen, context.workspace / "fit", max(limit, SHORTEST), slack)
         if isinstance(made, Violation):
             return failed([made])
         reason = f"{made.reason}{_passed_over(compared, made, allowed, taken)}"
@@ -167,12 +151,26 @@ class Comparator(BaseActor):
         return located([wrong], package.folder, modules)[0]
 
     def _final_fit(
-        self, input: ComparatorInput, compared: ComparedResults, chosen: Selection, place: Path, limits: FitLimits
+        self,
+        input: ComparatorInput,
+        compared: ComparedResults,
+        chosen: Selection,
+        place: Path,
+        left: float,
+        slack: float,
     ) -> Comparison | Violation:
         """Fits the choice and the best baseline, side by side where there are several cores.
 
         What does not end in time gives way to the next: an ensemble to its best member, for which time is kept, and any
         model to the baseline, unless that is the dummy.
+
+        Args:
+            input: The results to choose from, and the request.
+            compared: The results on common rows.
+            chosen: The choice.
+            place: An empty folder.
+            left: Seconds that the fits may take together.
+            slack: Multiple of its expected time that each fit has, however little time is left.
         """
         late = f"as the final fit of {', '.join(chosen.names)} did not end in time"
         share = (chosen.rows or len(input.splits.train)) / compared.searched
@@ -188,29 +186,32 @@ class Comparator(BaseActor):
         best = compared.baseline
         baseline = None if best is None else instead(best, best.name)
         beside = baseline if baseline and baseline.members != chosen.members else None
-        choices = [("package", chosen, limits.left)]
+        choices, last = [("package", chosen, left)], max(MOST_SECONDS, PATIENCE * due(chosen.names))
         if len(chosen.members) > 1:
             single = next(one for one in compared.results if one.name == chosen.best_single)
-            kept = min(SLACK * due([single.name]), limits.left / 2)
+            kept = min(SLACK * due([single.name]), left / 2)
             member = instead(single, f"{single.name} alone")
-            choices = [("package", chosen, limits.left - kept), ("member", member, max(kept, SHORTEST))]
-        choices = [(kind, one, max(seconds, limits.slack * due(one.names))) for kind, one, seconds in choices]
+            choices = [("package", chosen, left - kept), ("member", member, max(kept, SHORTEST))]
+        choices = [(kind, one, max(seconds, slack * due(one.names))) for kind, one, seconds in choices]
         if beside and beside.best_single != compared.baselines[0]:
-            choices.append(("baseline", beside, limits.last))
-        choices[-1] = (*choices[-1][:2], limits.last)
-        begin = partial(self.fitted, input, beside or chosen, (), place / "baseline", limits.left)
+            choices.append(("baseline", beside, last))
+        choices[-1] = (*choices[-1][:2], last)
         with ThreadPoolExecutor(1) as pool:
-            fit = pool.submit(begin) if beside and cores() > 1 else None
+            fit = None
+            if beside and cores() > 1:
+                fit = pool.submit(self.fitted, input, beside, (), place / "baseline", left)
             for kind, chosen, seconds in choices:
                 board = leaderboard(compared, chosen)
-                other = fit.result() if fit and kind == "baseline" else None
-                is_done = isinstance(other, FittedPackage)
-                if made := other if is_done else self.fitted(input, chosen, board, place / kind, seconds):
+                done = fit.result() if fit and kind == "baseline" else None
+                is_done = isinstance(done, FittedPackage)
+                if made := done if is_done else self.fitted(input, chosen, board, place / kind, seconds):
                     break
-            other = made if beside in (None, chosen) else fit.result() if fit else begin()
         if not isinstance(made, FittedPackage):
-            message = f"The final fit did not end within {limits.last:.0f} s."
+            message = f"The final fit did not end within {last:.0f} s."
             return made or Violation(code="fit-failed", message=message, subject="train.py")
+        other: FittedPackage | Violation | None = made
+        if beside and chosen is not beside:
+            other = fit.result() if fit else self.fitted(input, beside, (), place / "baseline", left)
         return Comparison(
             selection=chosen,
             leaderboard=board,
@@ -271,15 +272,19 @@ def _selected(
 
 
 def _on_fewer_rows(
-    compared: ComparedResults, results: Sequence[CandidateResult], chosen: Selection, taken: Taken
+    input: ComparatorInput,
+    compared: ComparedResults,
+    results: Sequence[CandidateResult],
+    chosen: Selection,
+    left: float,
 ) -> Selection:
     """The choice, or the best candidate if it is expected to be better although there is no time for all rows."""
     scorer = compared.scorer
     best = max(results, key=lambda one: scorer.utility(one.outputs))
-    late = taken([best.name])
-    expected = scorer.metric.error(scorer.score(best.outputs)) * late**CURVE
-    keeps = late > 1 >= taken([best.name], 0.0) and compared.searched / late >= LEAST_ROWS
-    if not keeps or expected >= scorer.metric.error(chosen.score):
+    late = fit_seconds([best.trial], input.blueprint) / left
+    if late <= 1 or compared.searched / late < LEAST_ROWS or _of_size([best.trial], input) > 1:
+        return chosen
+    if scorer.metric.error(scorer.score(best.outputs)) * late**CURVE >= scorer.metric.error(chosen.score):
         return chosen
     reason = f"{best.name} alone, as it is expected to be better even on fewer rows than the others"
     return alone(best, scorer).model_copy(update={"reason": reason})
@@ -295,17 +300,22 @@ def _missing(name: str) -> Violation:
 
 
 def _taken(results: Sequence[CandidateResult], input: ComparatorInput, left: float) -> Taken:
-    """The shares of `left` seconds, and of a limit on the size, that candidates take."""
-    trials, facts = {one.name: one.trial for one in results}, facts_of(input.blueprint)
-    sizes = [one.value for one in input.task.constraints if one.quantity == "size" and one.comparison in UPPER]
+    """The larger share that candidates take together of the time for the final fit, and of a limit on the size."""
+    trials = {one.name: one.trial for one in results}
 
-    def taken(names: Collection[str], rows: float = 1.0) -> float:
+    def taken(names: Collection[str]) -> float:
         some = [trials[name] for name in names]
-        megabytes = sum(learner_named(one.candidate.learner).cost(facts).megabytes for one in some)
-        size = megabytes * 1e6 / max(min(sizes), 1.0) if sizes else 0.0
-        return max(rows * fit_seconds(some, input.blueprint) / max(left, 1.0), size)
+        return max(fit_seconds(some, input.blueprint) / max(left, 1.0), _of_size(some, input))
 
     return taken
+
+
+def _of_size(trials: Iterable[Trial], input: ComparatorInput) -> float:
+    """The share of a limit on the size that candidates take together; 0 without a limit."""
+    facts = facts_of(input.blueprint)
+    limits = [one.value for one in input.task.constraints if one.quantity == "size" and one.comparison in UPPER]
+    megabytes = sum(learner_named(one.candidate.learner).cost(facts).megabytes for one in trials)
+    return megabytes * 1e6 / max(min(limits), 1.0) if limits else 0.0
 
 
 def _reason(compared: ComparedResults, chosen: Selection, baseline: Selection | None) -> str:
