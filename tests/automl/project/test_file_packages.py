@@ -1,7 +1,11 @@
 """A package for pictures: its own tests, and the same answers by file and by request."""
 
 import importlib
+import io
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +28,7 @@ from palmette.automl.endpoint.service import Service
 from palmette.automl.measure.metrics import Predictions
 from palmette.automl.project import vendoring
 from palmette.automl.project.built import BuiltPackage
-from palmette.automl.project.reading import in_file_form
+from palmette.automl.project.reading import file_suffixes_of, in_file_form, input_name
 from palmette.automl.samples.load import load
 from palmette.engine import registry
 from palmette.sandbox import Sandbox
@@ -80,9 +84,38 @@ def test_its_own_tests_pass(package: BuiltPackage) -> None:
 
 
 def test_files_of_a_folder_are_predicted(package: BuiltPackage, rows: pd.DataFrame) -> None:
-    text = answer_file(package.folder, Path(rows["photo"][0]))
-    assert text.splitlines()[1].startswith("red")
-    assert len(answer_file(package.folder, Path(rows["photo"][0]).parent).splitlines()) == len(rows) + 1
+    photo = Path(rows["photo"][0])
+    assert answer_file(package.folder, photo).splitlines()[1].startswith(f"{photo},red")
+    found = pd.read_csv(io.StringIO(answer_file(package.folder, photo.parent)), index_col="file")
+    assert dict(found["prediction"]) == dict(zip(rows["photo"], rows["colour"], strict=True))
+
+
+def test_its_programs_read_folders(package: BuiltPackage, rows: pd.DataFrame, tmp_path: Path) -> None:
+    for photo, colour in zip(rows["photo"], rows["colour"], strict=True):
+        (tmp_path / "new" / colour).mkdir(parents=True, exist_ok=True)
+        shutil.copy(photo, tmp_path / "new" / colour)
+
+    def run(*arguments: str | Path) -> str:
+        done = subprocess.run([sys.executable, *arguments], cwd=package.folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("predict.py", "--input", tmp_path / "new", "--output", tmp_path / "made.csv")
+    made = pd.read_csv(tmp_path / "made.csv")
+    assert list(made["file"].map(lambda path: Path(path).parent.name)) == list(made["prediction"]) and len(made) == 24
+    assert "fitted on 24 rows" in run("train.py", "--data", tmp_path / "new", "--out", tmp_path / "model")
+
+
+def test_a_folder_is_read_where_files_are_the_only_column(package: BuiltPackage) -> None:
+    photo, text = package.blueprint.columns[0], ColumnUse(name="text", kind="text")
+
+    def read(*columns: ColumnUse, target: str = "label") -> tuple[bool, str]:
+        blueprint = package.blueprint.model_copy(update={"columns": columns, "target": target})
+        return bool(file_suffixes_of(blueprint)), input_name(blueprint)
+
+    assert read(photo) == read(text) == (True, "FOLDER") and read(photo, target="colour") == (True, "new.csv")
+    others = (photo, text), (ColumnUse(name="note", kind="text"),), (ColumnUse(name="text", kind="category"),)
+    assert {read(*columns) for columns in others} == {(False, "new.csv")}
 
 
 @pytest.fixture

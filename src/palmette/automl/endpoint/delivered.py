@@ -82,7 +82,7 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
     if frame.empty:
         raise error_of(UserError, "no-rows/predicted", rows=str(rows))
     with temporary_folder() as place:
-        frame.to_parquet(place / "rows.parquet", index=False)
+        frame.to_parquet(place / "rows.parquet")  # with the names of files as its index
         given = ("--input", str(place / "rows.parquet"), "--output", str(place / ANSWERS))
         done = run_program(Sandbox(), folder, "predict.py", *given, seconds=SECONDS, write=place)
         try:
@@ -105,13 +105,15 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: P
     names = file_columns(folder)
     if rows.is_dir() and [*example_row(folder)] == [TEXT_FILES.name]:
         texts = {str(one): one for one in files_below(rows) if kind_of_file(one) is TEXT_FILES}
-        return pd.DataFrame({TEXT_FILES.name: readable(texts, TEXT_FILES, TEXT_FILES.name, Repairs()).values()})
+        read = readable(texts, TEXT_FILES, TEXT_FILES.name, Repairs())
+        return pd.DataFrame({TEXT_FILES.name: read.values()}, pd.Index(read, name="file"))
     if not names:
         return with_texts(rows_of_file(rows, table, tell), rows.parent)
     found = file_set(rows) if rows.is_dir() else None
     files = found.files if found else (rows,) if rows.is_file() and kind_of_file(rows) else ()
     if files and len(names) == 1:
-        frame = pd.DataFrame({names[0]: [str(one) for one in files]})
+        paths = [str(one) for one in files]
+        frame = pd.DataFrame({names[0]: paths}, pd.Index(paths, name="file"))
     else:
         frame = rows_of_file(rows, table, tell)
         cells = {

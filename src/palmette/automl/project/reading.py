@@ -9,9 +9,10 @@ import pandas as pd
 
 from palmette.automl.calls import source
 from palmette.automl.candidates import Blueprint, ColumnUse
-from palmette.automl.kinds import as_url, file_kinds, with_contents
+from palmette.automl.kinds import TEXT_FILES, as_url, file_kinds, with_contents
 from palmette.automl.parsing import MONTH, QUARTER, first_month
 from palmette.automl.samples import Dialect, Reading, TableFormat
+from palmette.automl.samples.files import LABEL
 
 TEXT = {"sep": ",", "encoding": "utf-8", "quotechar": '"', "quoting": 0, "escapechar": None, "skiprows": 0}
 SHEET = {"sheet_name": "", "skiprows": 0}
@@ -50,6 +51,19 @@ def _options(dialect: Dialect, usual: Mapping[str, Any]) -> str:
     }
     options = [f"{name}={source(given[name])}" for name, value in usual.items() if given[name] != value]
     return "".join(f"{one}, " for one in [*options, *([] if dialect.header else ["header=None"])])
+
+
+def file_suffixes_of(blueprint: Blueprint) -> tuple[str, ...]:
+    """The suffixes of files that are rows by themselves; empty where rows have other columns."""
+    only = blueprint.columns[0]
+    kinds = file_kinds() if only.name != TEXT_FILES.name else {**file_kinds(), TEXT_FILES.name: TEXT_FILES}
+    return kinds[only.kind].suffixes if len(blueprint.columns) == 1 and only.kind in kinds else ()
+
+
+def input_name(blueprint: Blueprint) -> str:
+    """What the delivered programs read, for examples of commands."""
+    is_folder = file_suffixes_of(blueprint) and blueprint.target in ("", LABEL)
+    return "joined.parquet" if blueprint.format.joins else "FOLDER" if is_folder else "new.csv"
 
 
 def in_file_names(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from palmette.automl.learners.learner import LABELS
 from palmette.automl.measure.metrics import METRICS
 from palmette.automl.problems.problem import EnsembleMember, problem_of
 from palmette.automl.project.layout import COMPONENTS, FEATURES, imports_of, laid_out
-from palmette.automl.project.reading import in_file_form, reader_source
+from palmette.automl.project.reading import file_suffixes_of, in_file_form, input_name, reader_source
 from palmette.automl.project.rendering import one_line, rendered
 from palmette.automl.project.vendoring import vendored
 from palmette.automl.samples.joins import SQL
@@ -174,6 +174,8 @@ def _reading(blueprint: Blueprint) -> dict[str, Any]:
         "in_file": renamed,
         "reader": reader_source(blueprint.format),
         "node": next((one.in_file for one in blueprint.columns if one.kind == "node"), ""),
+        "suffixes": file_suffixes_of(blueprint),
+        "given": input_name(blueprint),
         "files": {name: kind.media for name, kind in files.items() if kind},
         "most_bytes": 4 * max((kind.most_bytes for kind in files.values() if kind), default=0),
         "folds": blueprint.folds.kind if by else "",

@@ -19,6 +19,7 @@ from palmette.automl.endpoint.folder import add
 from palmette.automl.measure.metrics import METRICS
 from palmette.automl.plots import bar, interval_bar, level
 from palmette.automl.problems.problem import problem_of
+from palmette.automl.project.reading import input_name
 from palmette.automl.report.figures import results_of
 from palmette.automl.report.findings import ReportFindings, findings_of
 from palmette.automl.report.interpretation import interpretation
@@ -77,6 +78,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "figures": classes.figures if classes else values.figures if values else data.figures,
         "limits": limits(findings, classes),
         "weights": weights_used(findings),
+        "given": input_name(blueprint),
         "no_onnx": problem_of(blueprint).no_onnx,
         "versions": (
             ("Python", platform.python_version()),
