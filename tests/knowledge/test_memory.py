@@ -13,9 +13,10 @@ pytest.importorskip("pandas", reason="pandas is not installed")
 from small_plans import Given, chain, deals_in
 
 from palmette.automl.artefacts import Knowledge
-from palmette.automl.candidates import Strategy
+from palmette.automl.candidates import Strategy, substance
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.insights import MOST_RECALLED, advocated, recalled_candidates
+from palmette.automl.problems.problem import problem_of
 from palmette.cli.knowledge import memory as commands
 from palmette.engine import Violation
 from palmette.engine.actor import PastAttempt
@@ -120,6 +121,17 @@ def test_every_insight_leads_to_a_plan_that_names_what_follows_from_it_or_is_dro
     cited = {one.source for one in insights if any(f"{one.text} ({one.source}): " in reason for reason in reasons)}
     assert cited == {"A", "run r1"} and any(one.name == "as-retrieved" for one in made.plans.plans)
     assert any(one.settings == {"num_leaves": 11} for plan in made.plans.plans for one in plan.candidates)
+
+
+def test_a_recalled_model_that_is_a_baseline_has_its_name(deals: Given) -> None:
+    """Else the report would call a recalled model the best baseline."""
+    recalled = tuple(SuggestedCandidate(learner="linear", settings=one) for one in ({}, {"alpha": 3.0}, {"C": 3.0}))
+    given = {"text": "It led.", "source": "run r1", "because": "b", "algorithms": ("linear",), "candidates": recalled}
+    made = chain(deals, knowledge=Knowledge(insights=(KnowledgeFinding.model_validate(given),)))
+    (simple,) = problem_of(made.blueprint).baselines()[1:]
+    named = {one.name: substance(one) for plan in made.plans.plans for one in plan.candidates}
+    assert [name for name, one in named.items() if one == substance(simple)] == [simple.name]
+    assert "linear-recalled-2" in named
 
 
 def test_a_poisoned_memory_adds_candidates_and_takes_none_away(deals: Given) -> None:

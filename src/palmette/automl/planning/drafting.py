@@ -136,15 +136,18 @@ class PlanContext:
         """The default configurations of all allowed learners, most promising first, with the default strategy.
 
         The leading ones appear with the other strategies, too. Recalled candidates take turns with the usual ones,
-        which come first, so that a misleading memory costs little.
+        which come first, so that a misleading memory costs little; a usual model or a baseline has its name.
         """
         usual, *others = self.strategies
         found, tracks = sorted(self._ranked(usual), key=lambda one: one[0]), self.task.tracks
         recalled = recalled_candidates(self.knowledge, self.constraints.allowed, self.facts, self.strategies)
+        configs = [candidate for _, candidate in found]
+        names = {substance(one): one.name for one in (*problem_of(self.blueprint).baselines(), *configs)}
         every: dict[str, Candidate] = {}
-        for turn in zip_longest((candidate for _, candidate in found), recalled):
+        for turn in zip_longest(configs, recalled):
             for one in filter(None, turn):
-                every.setdefault(substance(one), one)
+                key = substance(one)
+                every.setdefault(key, one.model_copy(update={"name": names.get(key, one.name)}))
         made = [one for one in every.values() if not tracks or candidate_track(one) in tracks]
         varied = [_varied(one, other) for one in made[:VARIED] for other in others]
         return (*made[: VARIED + LEADERS], *varied, *made[VARIED + LEADERS :])
