@@ -237,14 +237,23 @@ def _parsed(texts: Sequence[str], form: str) -> npt.NDArray[np.datetime64]:
     return parsed.dt.tz_convert(None).to_numpy("datetime64[ns]", copy=True)
 
 
-def unix_counts(values: npt.NDArray[np.float64], name: str) -> int:
-    """The counts in a second of Unix times: 1, 1,000 or 1,000,000; 0 where name or values leave it open that they are.
+def names_times(name: str) -> bool:
+    """Whether a name calls numbers times.
 
-    >>> unix_counts(np.array([1.7e9]), "createdAt"), unix_counts(np.array([1.7e12]), "ts"), unix_counts(np.ones(1), "t")
-    (1, 1000, 0)
+    >>> names_times("createdAt"), names_times("phone")
+    (True, False)
     """
     words = re.findall("[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
-    if not len(values) or UNIX_WORDS.isdisjoint(words):
+    return not UNIX_WORDS.isdisjoint(words)
+
+
+def unix_counts(values: npt.NDArray[np.float64]) -> int:
+    """The counts in a second of Unix times, if numbers are times: 1, 1,000 or 1,000,000; 0 where they cannot be.
+
+    >>> unix_counts(np.array([1.7e9])), unix_counts(np.array([1.7e12])), unix_counts(np.ones(1))
+    (1, 1000, 0)
+    """
+    if not len(values):
         return 0
     low, high = np.nanmin(values), np.nanmax(values)
     first, last = UNIX_SECONDS

@@ -14,6 +14,7 @@ from palmette.automl.encoders.columns import without_totals  # noqa: E402 - need
 from palmette.automl.project.reading import reader_source  # noqa: E402 - as above
 from palmette.automl.samples import TableError  # noqa: E402 - as above
 from palmette.automl.samples.load import (  # noqa: E402 - as above
+    as_asked,
     in_classes,
     load,
     reload,
@@ -298,3 +299,21 @@ def test_runs_in_the_folder_of_the_data_are_not_data(tmp_path: Path) -> None:
     (run / "journal.sqlite").write_bytes(b"SQLite format 3")
     (run / "answers.csv").write_text("prediction\n2\n")
     assert reload(loaded.samples).samples == loaded.samples == load([tmp_path]).samples
+
+
+@pytest.mark.parametrize(("unit", "is_time"), [(1, True), (1000, True), (1e-6, False)])
+def test_unix_times_are_times_by_any_name_where_the_request_names_them(
+    tmp_path: Path, unit: float, is_time: bool
+) -> None:
+    rows = pd.DataFrame({"taken": [int((1.7e9 + 3600 * hour) * unit) for hour in range(30)], "load": range(30)})
+    rows.to_csv(tmp_path / "train.csv", index=False)
+    rows[["taken"]].assign(taken=lambda new: new["taken"] + 1).to_csv(tmp_path / "test.csv", index=False)
+    loaded = load([tmp_path])
+    assert loaded.samples.require("taken", "").kind != "datetime"
+    asked = as_asked(loaded, None, "taken")
+    assert (asked.samples.require("taken", "").kind == "datetime") is is_time
+    assert any(one.code == "unix-times" for one in asked.samples.repairs) is is_time
+    again = reload(asked.samples)
+    for part, other in ((asked.table, again.table), (asked.inference, again.inference)):
+        assert part is not None and other is not None and part["taken"].equals(other["taken"])
+        assert (part["taken"].dtype.kind == "M") is is_time

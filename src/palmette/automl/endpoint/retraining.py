@@ -17,7 +17,7 @@ from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project.built import FITTED, MODEL, BuiltPackage
 from palmette.automl.samples import Samples
-from palmette.automl.samples.load import in_classes, load
+from palmette.automl.samples.load import as_asked, load
 from palmette.automl.splitting.data_splits import DataSplits
 from palmette.documents import Model
 from palmette.errors import MachineError, UserError
@@ -111,8 +111,8 @@ def _rows(data: Path, table: str, blueprint: Blueprint) -> tuple[pd.DataFrame, p
     needed = [*(one.name for one in blueprint.columns), *([target] if target else [])]
     if absent := [name for name in needed if name not in loaded.table]:
         raise error_of(UserError, "columns-missing", data=str(data), absent=absent)
-    if blueprint.threshold is not None:
-        loaded = in_classes(loaded, blueprint.threshold)
+    times = (one.name for one in blueprint.columns if one.reading.form == "unix")
+    loaded = as_asked(loaded, blueprint.threshold, *times)
     known = loaded.table[target].notna() if target else pd.Series(True, index=loaded.table.index)
     rows = loaded.table[known]
     try:

@@ -200,6 +200,8 @@ class Samples(DataSummary):
     """A column whose values name the part of each row, e.g. train and test; no model is given it."""
     threshold: Threshold | None = None
     """Made two classes of the target. The table has the classes, the files have its numbers."""
+    time: str = ""
+    """The column that the request names as time; its numbers are Unix times if they can be."""
     repairs: tuple[Repair, ...] = ()
     joins: tuple[TableJoin, ...] = ()
     """The columns from related tables, in the order in which they are added."""

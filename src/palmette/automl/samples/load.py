@@ -33,7 +33,7 @@ from palmette.automl.samples.files import (
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.joins import with_related
 from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
-from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed
+from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed, unix_times
 from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import InputError, UserError, did_you_mean
 from palmette.knowledge.datasets import fetched, is_named
@@ -64,7 +64,7 @@ def load(places: Sequence[Path | str], table: str = "", arrays: Sequence[str] = 
         raise error_of(UserError, "no-data/unnamed")
     if address := next(filter(ADDRESS.match, named), ""):
         raise refusal("not-a-file/address", address)
-    return _load(named, table, tuple(arrays), None, *_stamps(named))
+    return _load(named, table, tuple(arrays), None, "", *_stamps(named))
 
 
 def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
@@ -79,7 +79,8 @@ def _stamps(places: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 def reload(samples: Samples) -> Loaded:
     """The same data again, from memory where that is possible; UserError where a file has changed, or is gone."""
     try:
-        loaded = _load(samples.sources, samples.table, samples.arrays, samples.threshold, *_stamps(samples.sources))
+        asked = (samples.threshold, samples.time)
+        loaded = _load(samples.sources, samples.table, samples.arrays, *asked, *_stamps(samples.sources))
     except InputError as error:
         raise error_of(UserError, "data-changed", path=error.problems[0].file) from error
     known = {file.path: file.sha256 for file in loaded.samples.files}
@@ -124,9 +125,11 @@ def _in_full(name: str, options: Sequence[str]) -> str:
 
 
 @lru_cache(maxsize=2)
-def _load(places: tuple[str, ...], table: str, arrays: tuple[str, ...], threshold: Threshold | None, *_: Any) -> Loaded:
-    if threshold:
-        return in_classes(load(places, table, arrays), threshold)
+def _load(
+    places: tuple[str, ...], table: str, arrays: tuple[str, ...], threshold: Threshold | None, time: str, *_: Any
+) -> Loaded:
+    if threshold or time:
+        return as_asked(load(places, table, arrays), threshold, time)
     raws, repairs, targets = list[Raw](), Repairs(), tuple[str, ...]()
     for place in places:
         if is_named(place):
@@ -310,6 +313,32 @@ def _with_values(
             return frame
     repairs.add("empty-rows", subject, (~alive).sum())
     return frame[alive].reset_index(drop=True)
+
+
+def as_asked(loaded: Loaded, threshold: Threshold | None, *times: str) -> Loaded:
+    """The same data with what a request makes of columns: classes by a threshold, and times of Unix times."""
+    for name in times:
+        loaded = in_times(loaded, name)
+    return in_classes(loaded, threshold) if threshold else loaded
+
+
+def in_times(loaded: Loaded, name: str) -> Loaded:
+    """The same data with the numbers of a column as the Unix times that they can be."""
+    samples, repairs = loaded.samples, Repairs(loaded.samples.repairs)
+    column, parts = samples.column(name), [loaded.table, *([] if loaded.inference is None else [loaded.inference])]
+    parts = [one for one in parts if name in one]
+    if column is None or column.dtype not in ("int64", "float64"):
+        return loaded
+    made = unix_times(pd.concat([one[name] for one in parts]), name, column.reading, repairs)
+    if made is None:
+        return loaded
+    ends = np.cumsum([len(one) for one in parts])
+    frames = [one.assign(**{name: made.series.iloc[end - len(one) : end]}) for one, end in zip(parts, ends, strict=True)]
+    known = described(name, column.source, made, samples.rows)
+    columns = tuple(known if one == column else one for one in samples.columns)
+    found = {"columns": columns, "time": name, "repairs": tuple(repairs)}
+    made_samples = Samples.model_validate(dict(samples) | found)
+    return replace(loaded, samples=made_samples, table=frames[0], inference=(*frames[1:], loaded.inference)[0])
 
 
 def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:

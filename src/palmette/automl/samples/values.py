@@ -276,6 +276,17 @@ def _warn_of_numbers(texts: Sequence[str], name: str, repairs: Repairs) -> None:
         repairs.add("ambiguous-numbers", name, len(pointed), shown=pointed[0])
 
 
+def unix_times(series: Any, name: str, reading: Reading, repairs: Repairs) -> Typed | None:
+    """The times that plain numbers count since 1970; None where they cannot be times."""
+    values = series.to_numpy(float, na_value=np.nan)
+    counts = parsing.unix_counts(values[~np.isnan(values)]) if reading.is_plain else 0
+    if not counts:
+        return None
+    repairs.add("unix-times", name, np.isfinite(values).sum(), unit=UNIX_UNITS[counts])
+    times = pd.Series(pd.to_datetime(np.round(values / counts * 1e6), unit="us"), series.index)
+    return Typed(times.astype("datetime64[ns]"), reading.model_copy(update={"form": "unix", "per_second": counts}))
+
+
 def _finite(series: Any, name: str, reading: Reading, repairs: Repairs) -> Typed:
     """The column without infinite numbers, or the times that they count since 1970.
 
@@ -284,10 +295,8 @@ def _finite(series: Any, name: str, reading: Reading, repairs: Repairs) -> Typed
     values = series.to_numpy(float, na_value=np.nan)
     infinite = np.isinf(values)
     repairs.add("infinite", name, infinite.sum())
-    if reading.is_plain and (counts := parsing.unix_counts(values[~np.isnan(values)], name)):
-        repairs.add("unix-times", name, np.isfinite(values).sum(), unit=UNIX_UNITS[counts])
-        times = pd.Series(pd.to_datetime(np.round(values / counts * 1e6), unit="us"), series.index)
-        return Typed(times.astype("datetime64[ns]"), reading.model_copy(update={"form": "unix", "per_second": counts}))
+    if parsing.names_times(name) and (times := unix_times(series, name, reading, repairs)):
+        return times
     values = values[np.isfinite(values)]
     for end in (values.min(), values.max()) if len(values) >= 20 else ():
         if abs(end) >= 99 and end == int(end) and {*f"{abs(end):.0f}"} == {"9"}:

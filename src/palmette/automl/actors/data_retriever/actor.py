@@ -2,7 +2,7 @@
 
 from palmette.automl.actors.shared import verdict
 from palmette.automl.samples import DataSource, Samples
-from palmette.automl.samples.load import in_classes, load
+from palmette.automl.samples.load import as_asked, load
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Verdict
@@ -17,7 +17,7 @@ SHOWN = frozenset(
 class DataRetrieverInput(Model):
     places: DataSource
     task: TaskSpec | None = None
-    """Its threshold makes classes of the target's numbers."""
+    """Its threshold makes classes of the target's numbers; its time may be numbers."""
 
 
 class DataRetriever(BaseActor):
@@ -31,8 +31,8 @@ class DataRetriever(BaseActor):
 
     def run(self, input: DataRetrieverInput, context: Context) -> Attempt[Samples]:
         loaded = load(input.places.named, input.places.table, input.places.arrays)
-        if input.task and input.task.threshold:
-            loaded = in_classes(loaded, input.task.threshold)
+        if input.task:
+            loaded = as_asked(loaded, input.task.threshold, input.task.time)
         samples = loaded.samples
         repaired = sum(repair.changed for repair in samples.repairs)
         context.progress(f"{_size(samples)}, {counted(repaired, 'repair')}")
