@@ -13,7 +13,7 @@ from sentence_cases import CASES, flat, load
 
 from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
 from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser, SentenceAnswer
-from palmette.automl.task_spec.request import DataSummary, Request
+from palmette.automl.task_spec.request import ColumnSummary, DataSummary, Request
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.task_spec.task_file import TaskFile, task_of
 from palmette.engine import TERMINATE, Attempt, Context, PastAttempt, Violation
@@ -111,6 +111,17 @@ def test_without_words_there_is_nothing_to_read_and_no_call() -> None:
         == RequirementParser().run(given, context()).output
     )
     assert provider.prompts == []
+
+
+@pytest.mark.parametrize("text", ["Does a cough come from a covid patient?", "Who is a covid patient?"])
+def test_a_question_that_names_a_label_is_taken_on(text: str) -> None:
+    sound, label = ColumnSummary(name="audio", kind="audio"), ColumnSummary(name="label", kind="category")
+    label = label.model_copy(update={"distinct": 2, "examples": ("covid", "healthy")})
+    data = DataSummary(columns=(sound, label), rows=40, targets=("label",))
+    given: dict[str, Any] = {"request": Request(text=text), "columns": data, "given_task": TaskSpec()}
+    assert RequestVerifier().run(VerifierInput(**given), context()).output
+    made = RequirementParser().run(ParserInput(**given), context()).output
+    assert made is not None and (made.target, made.problem) == ("label", "classification")
 
 
 def test_words_that_say_nothing_are_refused_by_the_rules_alone() -> None:

@@ -142,6 +142,12 @@ def is_mentioned(name: str, sentence: str) -> bool:
     return any(len(word) > 2 and re.search(rf"\b{re.escape(word[:5])}", sentence, re.I) for word in name_words(name))
 
 
+def is_about(data: DataSummary, sentence: str) -> bool:
+    """Returns whether a sentence mentions a column, or a value of a category."""
+    values = (value for one in data.columns if one.kind == "category" for value in one.examples)
+    return any(is_mentioned(name, sentence) for name in (*data.names, *values))
+
+
 class SentenceReading(NamedTuple):
     """The interpretation of a sentence."""
 
@@ -158,7 +164,7 @@ def require_relevant(request: Request, data: DataSummary, given: TaskSpec, readi
         for kind, patterns in vocabulary().other.items():
             asked = any(re.search(pattern, request.text, re.I) for pattern in patterns)
             is_of_model = _MODELLING.search(request.text) and "difference" not in request.text
-            if asked and not (kind == "question" and is_of_model):
+            if asked and not (kind == "question" and (is_of_model or is_about(data, request.text))):
                 what = "something other than a model" if kind == "irrelevant" else "an answer to a question"
                 raise UserError(f"The request asks for {what}.", EXAMPLE, code=f"request-{kind}")
     if reading.refused and "problem" not in given.sources:
@@ -171,11 +177,11 @@ def require_relevant(request: Request, data: DataSummary, given: TaskSpec, readi
 
 
 def require_understood(request: Request, data: DataSummary, given: TaskSpec, reading: SentenceReading) -> None:
-    """Raises `UserError` if the rules understand nothing of a sentence, it mentions no column, and no flag or file sets
-    a goal."""
+    """Raises `UserError` if the rules understand nothing of a sentence, it mentions no column or category, and no flag or
+    file sets a goal."""
     if not request.text.strip() or reading.task.sources or reading.candidates or _GOALS & given.sources.keys():
         return
-    if not _MODELLING.search(request.text) and not any(is_mentioned(name, request.text) for name in data.names):
+    if not _MODELLING.search(request.text) and not is_about(data, request.text):
         raise error_of(UserError, "request-irrelevant", example=EXAMPLE)
 
 
