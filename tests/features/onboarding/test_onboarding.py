@@ -166,6 +166,8 @@ def test_names_in_camel_case_or_without_separator_are_read(tmp_path: Path) -> No
         "trackid": [n % 30 for n in range(40)],
         "timestamp": at,
         "paid": [n % 3 for n in at],
+        "unpaid": [n // 86_400 % 2 for n in at],
+        "hybrid": ["yes", "no"] * 20,
     }
     write(tmp_path / "plays.parquet", plays)
     write(

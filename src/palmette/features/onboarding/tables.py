@@ -26,7 +26,6 @@ MOST_ROWS = 1_000_000
 """Maximum number of rows to read; of longer tables, only the first rows are read."""
 _LEADING_ZERO = re.compile(r"0\d+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NO_KEY = re.compile(r"(paid|valid|liquid|hybrid|android)$")
 
 
 class TableFiles(NamedTuple):
@@ -117,11 +116,13 @@ class TableColumn:
 
     @property
     def is_key_like(self) -> bool:
-        """Whether the column's type and name are those of a key."""
+        """Whether the column's type and name are those of a key; a word that ends in `id`, as `hybrid`, may be a flag."""
+        if not self.type.is_integer and self.type.name not in ("string", "decimal"):
+            return False
         name = snake_case(self.name)
-        named = re.search(r"(^|_)(id|key|code|uuid|guid|no|nr|number|sk|ref)$|[a-z]{4}id$", name)
-        is_key = named is not None and _NO_KEY.search(name) is None
-        return is_key and (self.type.is_integer or self.type.name in ("string", "decimal"))
+        if re.search(r"(^|_)(id|key|code|uuid|guid|no|nr|number|sk|ref)$", name):
+            return True
+        return re.search(r"[a-z]{4}id$", name) is not None and (self.unique or self.distinct > 2)
 
 
 @dataclass(frozen=True)
