@@ -6,7 +6,7 @@ import pytest
 from sentence_cases import load, table
 
 from palmette.automl.task_spec.completion import Learners, OpenTarget, chosen_target, completed, resolved
-from palmette.automl.task_spec.request import DataSummary
+from palmette.automl.task_spec.request import ColumnSummary, DataSummary
 from palmette.automl.task_spec.sentence import read_sentence
 from palmette.automl.task_spec.spec import Forecast, TaskSpec, merged
 from palmette.automl.task_spec.task_file import TaskFile, task_of
@@ -22,6 +22,10 @@ TABLES = load("sentences")[1] | {
     }),
     "spots": table({"year": "number 900: 1700", "spots": "number 90: 5"}).model_copy(update={"rows": 900}),
     "months": table({"year": "number 80: 1700", "month": "number 12: 1"}).model_copy(update={"rows": 900}),
+    "cards": DataSummary(columns=(
+        ColumnSummary(name="image", kind="image"),
+        ColumnSummary(name="card", kind="number", distinct=53, examples=("0", "7"), codes="each belongs to one name"),
+    )),
     "graph": table({"id": "node 90: a", "to": "edges 90: b", "size": "number 90: 1", "area": "category 3: x"}),
     "same": table({"one": "constant 1: 1", "id": "identifier 90: 1", "photo": "image 90: a.jpg", "y": "number 90: 1"}),
 }  # fmt: skip
@@ -53,6 +57,9 @@ def task(name: str, text: str = "", **fields: Any) -> TaskSpec:
     ("marks", {"clusters": 4}, "", "clustering"),
     ("marks", {"labels": "label"}, "", "clustering"),
     ("marks", {"problem": "clustering"}, "", "clustering"),
+    ("cards", {"target": "card"}, "card", "classification"),
+    ("cards", {"target": "card", "problem": "regression"}, "card", "regression"),
+    ("cards", {"target": "card", "metric": "rmse"}, "card", "regression"),
     ("graph", {"problem": "clustering"}, "", "node_clustering"),
     ("graph", {"problem": "node_clustering", "labels": "area"}, "", "node_clustering"),
     ("graph", {"target": "area"}, "area", "node_classification"),

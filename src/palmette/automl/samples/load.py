@@ -33,7 +33,7 @@ from palmette.automl.samples.files import (
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.joins import with_related
 from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
-from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed, unix_times
+from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed, unix_times, with_codes
 from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import InputError, UserError, did_you_mean
 from palmette.knowledge.datasets import fetched, is_named
@@ -234,6 +234,7 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
     facts = [
         described(name, source, made[name], rows, kinds.get(name), arrays.get(name)) for source, name in called.items()
     ]
+    facts = with_codes(facts, pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()}))
     for empty in (column.name for column in facts if not column.distinct):
         repairs.add("empty-column", empty, 1)
     few = [one for one in facts if one.distinct <= PARTS]

@@ -20,6 +20,7 @@ from palmette.automl import parsing
 from palmette.automl.kinds import FALSE, STRUCTURE, TRUE, Kind, file_kinds, is_id_name, kind_of
 from palmette.automl.parsing import EXACT, TEXT, Texts, array, hours_of, of_column, sample
 from palmette.automl.samples import ArrayUse, Reading, Repairs, SampleColumn
+from palmette.automl.task_spec.request import name_words
 
 MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>", "?", "-", "--", "nil", "n.a.", "#n/a n/a", "\\n"})
 # Missing only among numbers or dates: among words they may be an answer.
@@ -33,6 +34,10 @@ MOST_DIGITS = 15  # of a whole number that a float certainly holds
 SAMPLE = 5000
 EXAMPLES, EXAMPLE_LENGTH = 5, 80
 MOST_COMPARED = 1000  # different words up to which those that are alike are searched
+FEWEST_CODES, MOST_CODES, ROWS_OF_CODE = 10, 100, 5  # different codes of classes, and rows of each
+ALIKE = 0.5  # correlation of the frequencies of neighbouring numbers, above which they are quantities
+CLASSES = frozenset({"class", "classes", "label", "labels", "category"})
+"""Words of a name that calls numbers classes."""
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 LEADING_ZEROS = re.compile(r"[-+]?0\d+")
 ZONE = re.compile(r"(Z|UTC|[-+]\d{2}:?\d{2})$")
@@ -85,6 +90,32 @@ def described(
         name=name, source=source, kind=kind or kind_of(known, name, len(distinct)), dtype=str(known.dtype),
         missing=missing, distinct=len(distinct), examples=examples, reading=made.reading, array=array,
     )  # fmt: skip
+
+
+def with_codes(columns: Sequence[SampleColumn], table: pd.DataFrame) -> list[SampleColumn]:
+    """The columns with the reason why whole numbers, from 0 or 1 without a gap, are codes of classes.
+
+    Either another column has a name for each of them, or neighbours are not alike in frequency, as they are in counts
+    and ages, while they label files or are called classes.
+    """
+    names = [one for one in columns if one.kind == "category"]
+    are_files = any(one.kind in file_kinds() for one in columns)
+
+    def why(one: SampleColumn) -> str:
+        if one.kind != "number" or not FEWEST_CODES < one.distinct <= min(MOST_CODES, len(table) / ROWS_OF_CODE):
+            return ""
+        known = table[one.name].dropna()
+        if known.min() not in (0, 1) or known.max() - known.min() + 1 != one.distinct or (known % 1 != 0).any():
+            return ""
+        for other in (other for other in names if other.distinct == one.distinct):
+            if len(table[[one.name, other.name]].dropna().drop_duplicates()) == one.distinct:
+                return f"each belongs to one value of {other.name!r}"
+        ranks = known.value_counts().sort_index().rank()
+        are_alike = ranks.nunique() > 1 and ranks.autocorr() > ALIKE
+        is_named = are_files or not CLASSES.isdisjoint(name_words(one.name))
+        return "they leave no gap, and neighbours are not alike in frequency" if is_named and not are_alike else ""
+
+    return [one.model_copy(update={"codes": why(one)}) for one in columns]
 
 
 def text_of(cell: Any) -> str | None:

@@ -1,7 +1,7 @@
 """Completes a merged task from the data: column names, target, problem, metric and split.
 
-Numeric targets with more than ten distinct values or with fractions make a regression. Other numbers, categories,
-booleans and repeated texts make a classification.
+Numeric targets with more than ten distinct values or with fractions make a regression, unless they are codes. Other
+numbers, categories, booleans and repeated texts make a classification.
 """
 
 import re
@@ -167,6 +167,9 @@ def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
             whole = all(re.fullmatch(r"-?\d+(?:\.0+)?", value) for value in column.examples)
             if column.distinct is not None and column.distinct <= FEW and whole and column.examples:
                 return ("classification", "regression"), f"it holds {column.distinct} different whole numbers"
+            if column.codes:
+                why = f"its {column.distinct} whole numbers are codes: {column.codes} (for numbers: --problem regression)"
+                return ("classification", "regression"), why
             return ("regression", "classification"), f"it holds numbers{count}"
         case "category" | "boolean" | "text":
             return ("classification",), f"it is a {column.kind}{count}"
