@@ -152,6 +152,14 @@ def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
     assert not split_of(table, given_test=(0, 90)).facts.entity
 
 
+@pytest.mark.parametrize(("share", "entity"), [(0.4, "patient_id"), (0.6, "")])
+def test_one_entity_may_have_many_rows_but_not_most(share: float, entity: str) -> None:
+    table = visits(belongs=True)
+    many = table.index < share * len(table)
+    table = table.assign(**{name: table[name].mask(many, 0) for name in ("patient_id", "y")})
+    assert split_of(table).facts.entity == entity
+
+
 def test_files_numbered_within_one_name_stay_on_one_side() -> None:
     """Such as the coughs of a patient, and a picture with its mask; not pictures numbered within their class, nor where
     the test files are given."""

@@ -326,15 +326,16 @@ def as_asked(loaded: Loaded, threshold: Threshold | None, *times: str) -> Loaded
 def in_times(loaded: Loaded, name: str) -> Loaded:
     """The same data with the numbers of a column as the Unix times that they can be."""
     samples, repairs = loaded.samples, Repairs(loaded.samples.repairs)
-    column, parts = samples.column(name), [loaded.table, *([] if loaded.inference is None else [loaded.inference])]
-    parts = [one for one in parts if name in one]
+    column, parts = samples.column(name), [loaded.table]
+    if loaded.inference is not None and name in loaded.inference:
+        parts.append(loaded.inference)
     if column is None or column.dtype not in ("int64", "float64"):
         return loaded
     made = unix_times(pd.concat([one[name] for one in parts]), name, column.reading, repairs)
     if made is None:
         return loaded
-    ends = np.cumsum([len(one) for one in parts])
-    frames = [one.assign(**{name: made.series.iloc[end - len(one) : end]}) for one, end in zip(parts, ends, strict=True)]
+    stamps = np.split(made.series.to_numpy(), [len(loaded.table)])
+    frames = [part.assign(**{name: some}) for part, some in zip(parts, stamps, strict=False)]
     known = described(name, column.source, made, samples.rows)
     columns = tuple(known if one == column else one for one in samples.columns)
     found = {"columns": columns, "time": name, "repairs": tuple(repairs)}

@@ -31,7 +31,6 @@ LAST_NUMBER = re.compile(r"\d+$")
 MOST_SINGLE = 0.1  # share of the rows of classes that have one entity, which cannot be on both sides
 FEWEST_ENTITIES = 10  # entities below which a split by them cannot be fair
 FEWEST_REPEATS = 1.5  # rows of an entity, on average
-MOST_SHARE = 0.25  # share of the rows that one entity may have
 ALIKE = 0.5  # likeness of the target within entities, from which the target belongs to them; 1 is equality, 0 is chance
 FACTOR = np.uint64(1_000_003)  # factor of the hash of the values to the left in a row
 Hashes = npt.NDArray[np.uint64]
@@ -213,7 +212,7 @@ def is_entity_name(name: str) -> bool:
 def _repeats(column: Any) -> bool:
     counts = column.value_counts()
     many = len(counts) >= FEWEST_ENTITIES and len(column) >= FEWEST_REPEATS * len(counts)
-    return bool(many and counts.iloc[0] <= MOST_SHARE * len(column))
+    return bool(many and 2 * counts.iloc[0] <= len(column))  # what most rows have is a default, and no entity
 
 
 def target_likeness(entities: Any, target: Any, problem: str) -> float:

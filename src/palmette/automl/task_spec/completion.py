@@ -168,7 +168,7 @@ def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
             if column.distinct is not None and column.distinct <= FEW and whole and column.examples:
                 return ("classification", "regression"), f"it holds {column.distinct} different whole numbers"
             if column.codes:
-                why = f"its {column.distinct} whole numbers are codes: {column.codes} (for numbers: --problem regression)"
+                why = f"its {column.distinct} whole numbers are codes: {column.codes} (else: --problem regression)"
                 return ("classification", "regression"), why
             return ("regression", "classification"), f"it holds numbers{count}"
         case "category" | "boolean" | "text":

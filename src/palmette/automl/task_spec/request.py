@@ -179,8 +179,8 @@ def require_relevant(request: Request, data: DataSummary, given: TaskSpec, readi
 
 
 def require_understood(request: Request, data: DataSummary, given: TaskSpec, reading: SentenceReading) -> None:
-    """Raises `UserError` if the rules understand nothing of a sentence, it mentions no column or category, and no flag or
-    file sets a goal."""
+    """Raises `UserError` if the rules understand nothing of a sentence without a column or label, and no flag or file
+    sets a goal."""
     if not request.text.strip() or reading.task.sources or reading.candidates or _GOALS & given.sources.keys():
         return
     if not _MODELLING.search(request.text) and not is_about(data, request.text):

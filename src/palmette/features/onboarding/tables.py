@@ -116,7 +116,7 @@ class TableColumn:
 
     @property
     def is_key_like(self) -> bool:
-        """Whether the column's type and name are those of a key; a word that ends in `id`, as `hybrid`, may be a flag."""
+        """Whether the column's type and name are those of a key; a word that ends in `id` may be a flag."""
         if not self.type.is_integer and self.type.name not in ("string", "decimal"):
             return False
         name = snake_case(self.name)
