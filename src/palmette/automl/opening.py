@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from palmette.engine import runs_folder
 from palmette.engine.journal import NAME as JOURNAL
 from palmette.errors import InputError
 from palmette.problems import fault
@@ -135,10 +136,12 @@ def _require_few(place: Path, files: Sequence[object]) -> None:
 
 
 def files_below(folder: Path, deepest: int = 6) -> Iterator[Path]:
-    """Files that are not hidden, nor of a run, in order, so many levels deep; links to folders are not followed."""
+    """Files that are not hidden, nor of runs, in order, so many levels deep; links to folders are not followed."""
+    runs = runs_folder()
     for root, folders, names in os.walk(folder, followlinks=False):
         depth = len(Path(root).relative_to(folder).parts)
-        shown = (one for one in folders if not (one.startswith((".", "__MACOSX")) or Path(root, one, JOURNAL).exists()))
+        shown = [one for one in folders if not one.startswith((".", "__MACOSX")) and Path(root, one).absolute() != runs]
+        shown = [one for one in shown if not Path(root, one, JOURNAL).exists()]
         folders[:] = sorted(shown) if depth < deepest else []
         paths = (Path(root) / name for name in sorted(names) if not name.startswith((".", "~$")))
         yield from (path for path in paths if path.name.casefold() not in ("thumbs.db", "desktop.ini"))

@@ -291,13 +291,15 @@ def test_a_set_that_cannot_be_fetched_has_a_remedy(
     assert caught.value.code == code and caught.value.remedy
 
 
-def test_runs_in_the_folder_of_the_data_are_not_data(tmp_path: Path) -> None:
+def test_runs_in_the_folder_of_the_data_are_not_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "palmette-runs"))
     (tmp_path / "rows.csv").write_text("a,y\n" + "1,2\n" * 20)
     loaded = load([tmp_path])
     run = tmp_path / "palmette-runs" / "20260101-120000-rows-0"
     run.mkdir(parents=True)
     (run / "journal.sqlite").write_bytes(b"SQLite format 3")
     (run / "answers.csv").write_text("prediction\n2\n")
+    (run.parent / "memory.sqlite").write_bytes(b"SQLite format 3")
     assert reload(loaded.samples).samples == loaded.samples == load([tmp_path]).samples
 
 
