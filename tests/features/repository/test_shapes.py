@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -211,6 +212,7 @@ def test_rules_name_classes_and_arguments(repository: Callable[[str], Path], run
     with (root / "README.md").open("a", encoding="utf-8") as readme:
         readme.write(
             "\n- Every function has a one-line docstring.\n- Docstrings are imperative.\n- Import `Window as W`.\n"
+            "- Import `functions as F`.\n"
             "- Docstrings are in numpy style.\n"
             "- Tests of a view are one class `Test<View>`.\n"
             '- Never `select("*")`, nor `count()` of a frame.\n- Common table expressions instead of subqueries.\n'
@@ -223,6 +225,9 @@ def test_rules_name_classes_and_arguments(repository: Callable[[str], Path], run
     statuses = {one.rule.strip("."): one.status for one in reports}
     assert statuses["Every function has a one-line docstring"] == "not followed"
     assert statuses["Docstrings are imperative"] == "not checkable"
+    assert statuses["Import `Window as W`"] == statuses["Import `functions as F`"] == "followed"
+    other = rule_reports(replace(files, script=script.text.replace("functions as F", "functions as f")))
+    assert {one.rule: one.status for one in other}["Import `functions as F`."] == "not followed"
     (how, test), (_, calls), (_, prose) = [(one.how, one.status) for one in reports[-3:]]
     assert (test, calls, prose) == ("not followed", "followed", "not checkable")
     assert how == "not so: `TestUserOffers` is not found"

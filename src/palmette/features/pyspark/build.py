@@ -1,6 +1,7 @@
 """Writes the body of the build function, and the transforms that it calls."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -109,8 +110,7 @@ class Build:
         self.write_sources()
         self._known_rows()
         first, *calls = [*(start or self._observed()), *self._joins()]
-        joined = f"{first}.{calls[0]}" if len(calls) == 1 else chain(first, calls)
-        return self.statements([*self.lines, *self._contract(joined)])
+        return self.statements([*self.lines, *self._contract(first, calls)])
 
     def statements(self, lines: list[str]) -> list[str]:
         """The body from its lines, with the team's name for the cut-off, and the zone pinned if the code needs that."""
@@ -269,30 +269,30 @@ class Build:
     def _join(self, written: FeatureTransform, arguments: list[str], how: str = "left") -> str:
         return f"join({self._call(written, arguments)}, on={join_keys(list(written.by))}, how={quoted(how)})"
 
-    def _contract(self, joined: str) -> list[str]:
+    def _contract(self, first: str, calls: list[str]) -> list[str]:
         """The statements that turn the joined frame into the output."""
-        view = self.view
-        keys = [quoted(name) for name in (*view.grain, *view.kept)]
-        cutoff = [quoted(AS_OF) if self.scope.per_row else 'F.lit(as_of).alias("as_of")']
-        shown = cutoff if AS_OF in view.output else []
-        computed = [feature for feature in view.features if feature.derive is None]
-        levels = derive_levels(view)
-        if not levels:
-            columns = [self._column(feature) for feature in computed if not feature.internal]
-            return [f"features = {joined}", self.last([*keys, *shown, *columns, *self._day(self.scope.cutoff.text)])]
-        columns = [self._column(feature) for feature in computed]
-        lines = [f"features = {joined}", select("features = features", [*keys, *cutoff, *columns])]
-        for level in levels[:-1]:
-            (call,) = with_columns({feature.name: self._derived(feature).text for feature in level})
-            lines.append(f"features = features.{call}")
-        last = {feature.name for feature in levels[-1]}
+        view, steps = self.view, self._inputs_of_derived()
+        ready = {name for step in steps for name in step}
+        has_cutoff = self.scope.per_row or AS_OF in ready
+        cutoff = [quoted(AS_OF) if has_cutoff else 'F.lit(as_of).alias("as_of")'] if AS_OF in view.output else []
         columns = [
-            self._column(feature) if feature.name in last else quoted(feature.name)
+            quoted(feature.name) if feature.name in ready else self._column(feature)
             for feature in view.features
             if not feature.internal
         ]
-        shown = [quoted(AS_OF)] if shown else []
-        return [*lines, self.last([*keys, *shown, *columns, *self._day('F.col("as_of")')])]
+        keys = [quoted(name) for name in (*view.grain, *view.kept)]
+        output = self.last([*keys, *cutoff, *columns, *self._day(self.scope.cutoff.text)])
+        return [f"features = {joined(first, calls, steps)}", output]
+
+    def _inputs_of_derived(self) -> list[dict[str, str]]:
+        """What derived features use and the joined frame lacks or has unfinished: in rounds, code by column."""
+        levels = [[one for one in level if one.name in self.needed] for level in derive_levels(self.view)]
+        used = {word for level in levels for one in level for word in re.findall(r"\w+", one.derive or "")}
+        first = {AS_OF: "F.lit(as_of)"} if AS_OF in used and not self.scope.per_row else {}
+        for feature in self.view.features:
+            if feature.name in used and feature.derive is None and (code := self._code(feature)).column != feature.name:
+                first[feature.name] = code.text
+        return [first, *({one.name: self._code(one).text for one in level if one.name in used} for level in levels)]
 
     def last(self, columns: list[str]) -> str:
         """The statement that returns the output, with casts and ordering if the team's scripts have them."""
@@ -309,20 +309,26 @@ class Build:
             return []
         return [f'F.to_date({cutoff} - F.expr("INTERVAL 1 MICROSECOND")).alias({quoted(self.view.partition)})']
 
-    def _derived(self, feature: ViewFeature) -> CodeFragment:
-        types = {**self.view.grain, **{item.name: item.dtype for item in self.view.features}}
-        return finished(feature, self.scope.sql(feature.derive or "", types))
+    def _code(self, feature: ViewFeature) -> CodeFragment:
+        """A feature's value with its type and default."""
+        if feature.derive is not None:
+            types = {**self.view.grain, **{item.name: item.dtype for item in self.view.features}}
+            return finished(feature, self.scope.sql(feature.derive, types))
+        is_joined = len(self.base) != 1 or feature.name not in self.base[0].identity
+        return finished(feature, computed_code(self.view, feature), joined=is_joined)
 
     def _column(self, feature: ViewFeature) -> str:
-        if feature.derive is None:
-            joined = len(self.base) != 1 or feature.name not in self.base[0].identity
-            code = finished(feature, computed_code(self.view, feature), joined=joined)
-        else:
-            code = self._derived(feature)
+        code = self._code(feature)
         if code.column == feature.name:
             return code.argument
         keeps_name = re.fullmatch(rf'F\.col\("{feature.name}"\)\.cast\("[^"]*"\)', code.text)
         return code.text if keeps_name else f"{code.text}.alias({quoted(feature.name)})"
+
+
+def joined(first: str, calls: list[str], steps: Sequence[Mapping[str, str]] = ()) -> str:
+    """The frame that calls and then the columns of each step make of the first one."""
+    calls = [*calls, *(call for step in steps for call in with_columns(step))]
+    return f"{first}.{calls[0]}" if len(calls) == 1 else chain(first, calls)
 
 
 def select(start: str, columns: list[str]) -> str:

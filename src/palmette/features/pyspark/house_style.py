@@ -64,7 +64,9 @@ def cast_to(column: str, name: str, kind: str) -> str:
         return f"F.col({column}){cast}"
     alias = f".alias({quoted(name)})"
     bare = column.removesuffix(alias)
-    return column if bare.endswith(cast) else f"{bare}{cast}{alias if bare != column else ''}"
+    has_typed_default = bare.startswith("F.coalesce(") and bare.endswith(f"{cast})")  # its values have this type, too
+    is_cast = bare.endswith(cast) or has_typed_default
+    return column if is_cast else f"{bare}{cast}{alias if bare != column else ''}"
 
 
 def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions) -> str:

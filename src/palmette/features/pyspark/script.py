@@ -7,11 +7,10 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from palmette.features.artefacts import Config, Conventions, FeatureFunctions, Template, Utilities
-from palmette.features.pyspark.build import Build, select
+from palmette.features.pyspark.build import Build, joined, select
 from palmette.features.pyspark.code import chain, function, quoted, renamed
 from palmette.features.pyspark.house_style import ScriptParts, fill, inlined, respelt
 from palmette.features.pyspark.io import constants, function_source, load_body, main_body, write_body
-from palmette.features.pyspark.output import derive_levels
 from palmette.features.pyspark.scope import IdentifierPool, ScriptScope, identifier
 from palmette.features.pyspark.states import join_keys
 from palmette.features.signature import BoundParameter, is_frame, meaning_of, shape_of
@@ -86,8 +85,7 @@ class _FeatureBuild(Build):
         start = len(functions)
         self._known_rows()
         first, *calls = [*self._observed(), *self._joins()]
-        body = self._contract(chain(first, calls) if len(calls) != 1 else f"{first}.{calls[0]}")
-        text, left = inlined("\n".join(body), functions[start:])
+        text, left = inlined("\n".join(self._contract(first, calls)), functions[start:])
         functions[start:] = left
         if not left:
             self.scope.names.taken = names_before
@@ -104,20 +102,12 @@ class _FeatureBuild(Build):
             made = made.replace(repr(key), self.shape.key).replace(quoted(key), self.shape.key)
         return f"@{mark}\n{made}"
 
-    def _contract(self, joined: str) -> list[str]:
-        """The statements that return the key and the feature."""
+    def _contract(self, first: str, calls: list[str]) -> list[str]:
+        """The statement that returns the key and the feature."""
+        column, frame = self._column(self.feature), joined(first, calls, self._inputs_of_derived())
+        is_plain = column == quoted(self.feature.name) and len(self.base) == 1
         keys = [quoted(name) for name in self.view.grain]
-        if self.feature.derive is None:
-            column = self._column(self.feature)
-            is_plain = column == quoted(self.feature.name) and len(self.base) == 1
-            return [f"return {joined}" if is_plain else select(f"return {joined}", [*keys, column])]
-        computed = [one for one in self.view.features if one.name in self.needed and one.derive is None]
-        cutoff = ['F.lit(as_of).alias("as_of")'] if AS_OF in self.needed else []
-        lines = [select(f"features = {joined}", [*keys, *cutoff, *map(self._column, computed)])]
-        for feature in (one for level in derive_levels(self.view) for one in level if one.name in self.needed):
-            if feature.name != self.feature.name:
-                lines.append(f"features = features.withColumn({quoted(feature.name)}, {self._derived(feature).text})")
-        return [*lines, select("return features", [*keys, self._column(self.feature)])]
+        return [f"return {frame}" if is_plain else select(f"return {frame}", [*keys, column])]
 
 
 def write_script(view: View, template: Template, config: Config, utilities: Utilities) -> str:

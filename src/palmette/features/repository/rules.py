@@ -108,7 +108,7 @@ def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         is_forbidden = start is not None and start.start() < found.start()
         code = found[1]
         name = re.fullmatch(r"[.@]?(?:[\w.]+\.)?([A-Za-z_]\w*)(?<!\.py)(?P<rest>\(.*\))?(?: -> .+)?", code)
-        if re.match(r"(from [\w.]+ )?import ", code):
+        if re.match(r"(from [\w.]+ )?import |[\w.]+ as \w+$", code):
             yield _import(code, files, is_forbidden=is_forbidden)
         elif runner := re.match(r"(?:python3? -m )?(pytest(?= |$)|unittest\b)", code):
             collects = runner[1] == "pytest" or "unittest.TestCase" in files.tests
@@ -164,13 +164,17 @@ def _forbidden(code: str, name: str, arguments: str, files: DeliveredFiles) -> _
 
 
 def _import(code: str, files: DeliveredFiles, *, is_forbidden: bool) -> _Claim:
+    """An import statement, or the name that a module has (`functions as F`)."""
     wanted = ast.unparse(ast.parse(code)) if is_python(code) else code
-    imports = [ast.unparse(node) for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    nodes = [node for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [ast.unparse(node) for node in nodes]
     subject = wanted.split(" as ")[0].rpartition(" ")[2].rpartition(".")[2]
     concerned = any(re.search(rf"\b{subject}\b", line) for line in imports)
     if not concerned:
         return _Claim(f"the script does not import `{subject}`", holds=True)
-    return _Claim(f"`{code}` is {'not ' * is_forbidden}in the script", (wanted in imports) != is_forbidden)
+    names = [f".{ast.unparse(alias)}" for node in nodes for alias in node.names]
+    is_there = wanted in imports or any(name.endswith(f".{wanted}") for name in names)
+    return _Claim(f"`{code}` is {'not ' * is_forbidden}in the script", is_there != is_forbidden)
 
 
 def _signature(node: ast.FunctionDef, rest: str, files: DeliveredFiles) -> _Claim:

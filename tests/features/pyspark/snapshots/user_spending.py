@@ -50,7 +50,7 @@ def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
         .dropna(subset=["user_id"])
         .join(top_categories_by_user(posted), on="user_id", how="left")
     )
-    features = features.select(
+    return features.select(
         "user_id",
         F.lit(as_of).alias("as_of"),
         "purchases_30d",
@@ -61,16 +61,6 @@ def build(tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
         F.col("last_category").cast("string"),
         F.col("top_categories").cast("array<string>"),
         F.col("taste").cast("array<float>"),
-    )
-    return features.select(
-        "user_id",
-        "as_of",
-        "purchases_30d",
-        "spent_7d",
-        "food_30d",
-        "last_category",
-        "top_categories",
-        "taste",
         F.try_divide("food_30d", "purchases_30d").cast("double").alias("food_share"),
     )
 
