@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from palmette.automl.opening import Opened
 from palmette.automl.parsing import array, floats_of, read_numbers
 from palmette.automl.samples import Repairs, delimited
-from palmette.automl.samples.delimited import read_delimited
+from palmette.automl.samples.delimited import read_delimited, sniff
 from palmette.automl.samples.load import load, reload
 from palmette.automl.splitting.parts import row_hashes
 
@@ -80,3 +80,13 @@ def test_arrow_splits_a_regular_text_as_the_csv_module_does(
         patched.setattr(delimited, "_regular_table", lambda *_: None)
         slow = read_delimited(opened, text.getvalue(), "utf-8", wanted := Repairs())
     assert fast.frame.equals(slow.frame) and (fast.names, fast.dialect, found) == (slow.names, slow.dialect, wanted)
+
+
+@pytest.mark.parametrize(("texts", "quote"), [
+    (["plain", "'one; two'", '"Quoted", he said', "'three; four'"], "'"),
+    (["plain", "'twas; night", "'til", "rock 'n' roll"], '"'),
+    (["plain", '"one; two"', "'tis", '"three; four"'], '"'),
+])  # fmt: skip
+def test_an_apostrophe_quotes_where_that_makes_lines_more_alike(texts: list[str], quote: str) -> None:
+    form = sniff("".join(f"{n};{texts[n % 4]}\n" for n in range(40)))
+    assert (form.delimiter, form.quote) == (";", quote)

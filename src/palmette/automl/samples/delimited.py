@@ -85,15 +85,20 @@ def sniff(text: str) -> Dialect:
 
 
 def _form(lines: Sequence[str], delimiter: str) -> Dialect:
-    """The dialect with this delimiter: its quote is an apostrophe where that wraps fields and double quotes do not."""
-    mark, wrapped = re.escape(delimiter), dict[str, int]()
+    """The dialect with this delimiter.
+
+    Its quote is an apostrophe where that wraps fields of most lines and double quotes do not, or makes lines more alike.
+    """
+    mark, wrapped, forms = re.escape(delimiter), dict[str, int](), dict[str, Dialect]()
     for quote in ('"', "'"):
         field = re.compile(rf"(^|{mark}) *{quote}[^{quote}]*{quote} *({mark}|$)")
         wrapped[quote] = sum(bool(field.search(line)) for line in lines)
-    quote = "'" if wrapped["'"] > max(len(lines) / 2, wrapped['"']) else '"'
-    doubled = any(quote * 2 in line.replace(f",{quote * 2}", "") for line in lines)
-    escape = "\\" if not doubled and any(f"\\{quote}" in line for line in lines) else ""
-    return Dialect(delimiter=delimiter, quote=quote, escape=escape)
+        doubled = any(quote * 2 in line.replace(f",{quote * 2}", "") for line in lines)
+        escape = "\\" if not doubled and any(f"\\{quote}" in line for line in lines) else ""
+        forms[quote] = Dialect(delimiter=delimiter, quote=quote, escape=escape)
+    if not wrapped["'"] or wrapped["'"] > max(len(lines) / 2, wrapped['"']):
+        return forms["'" if wrapped["'"] else '"']
+    return max(forms.values(), key=lambda form: _score(lines, form))
 
 
 def _score(lines: Sequence[str], form: Dialect) -> float:
