@@ -124,6 +124,14 @@ def test_a_question_that_names_a_label_is_taken_on(text: str) -> None:
     assert made is not None and (made.target, made.problem) == ("label", "classification")
 
 
+def test_files_without_labels_are_refused_for_their_missing_target() -> None:
+    data = DataSummary(columns=(ColumnSummary(name="audio", kind="audio"),), rows=40)
+    given = ParserInput(request=Request(text="Which digit is spoken?"), columns=data, given_task=TaskSpec())
+    with pytest.raises(UserError, match="no column that can be predicted") as caught:
+        RequirementParser().run(given, context())
+    assert "a folder per class" in caught.value.remedy
+
+
 def test_words_that_say_nothing_are_refused_by_the_rules_alone() -> None:
     with pytest.raises(UserError) as caught:
         parsed("Bonjour tout le monde")

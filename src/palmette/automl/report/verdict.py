@@ -101,9 +101,11 @@ def _together(assessment: Assessment) -> VerdictLine:
     if not results:
         return VerdictLine(assessment.status, "The request sets no limits")
     kept = sum(one.status == "pass" for one in results)
-    named = {"partly": "partly", "fail": "not kept"}
+    named = {"partly": "within the spread", "fail": "not kept"}
     broken = [f"{one.wish} ({named[one.status]})" for one in results if one.status != "pass"]
-    return VerdictLine(assessment.status, f"{kept} of {many(len(results), 'requirement')} kept", "; ".join(broken))
+    surely = " by more than the spread" if any(one.status == "partly" for one in results) else ""
+    words = f"{kept} of {many(len(results), 'requirement')} kept{surely}"
+    return VerdictLine(assessment.status, words, "; ".join(broken))
 
 
 def _quantities(assessment: Assessment) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 
 from pydantic import ConfigDict
 
-from palmette.automl.kinds import Kind
+from palmette.automl.kinds import Kind, file_kinds
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.documents import Model
@@ -183,6 +183,8 @@ def require_understood(request: Request, data: DataSummary, given: TaskSpec, rea
     sets a goal."""
     if not request.text.strip() or reading.task.sources or reading.candidates or _GOALS & given.sources.keys():
         return
+    if data.columns and all(one.kind in file_kinds() for one in data.columns):
+        return  # files without labels: the missing target is the mistake
     if not _MODELLING.search(request.text) and not is_about(data, request.text):
         raise error_of(UserError, "request-irrelevant", example=EXAMPLE)
 
