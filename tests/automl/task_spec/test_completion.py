@@ -69,6 +69,20 @@ def test_target_and_problem(name: str, fields: dict[str, Any], target: str, prob
     assert (made.target, made.problem) == (target, problem) and "problem" in made.sources
 
 
+@pytest.mark.parametrize(("listed", "unread"), [
+    ("a, b", ()), ("A or B", ()), ("a, b, c", ("a, b, c",)), ("only b", ("only b",)),
+])  # fmt: skip
+def test_a_list_of_the_classes_asks_for_nothing(listed: str, unread: tuple[str, ...]) -> None:
+    given = task_of(TaskFile.model_validate({"target": "label"}), "flag").model_copy(update={"unread": (listed,)})
+    assert completed(given, TABLES["marks"]).unread == unread
+
+
+def test_texts_are_the_last_to_be_predicted() -> None:
+    data = table({"words": "text 90: a b c", "price": "number 90: 1.5", "part": "category 9: a"})
+    chosen = chosen_target(read_sentence("Who knows?", data).task, data)
+    assert isinstance(chosen, OpenTarget) and chosen.candidates == ("part", "price", "words")
+
+
 @pytest.mark.parametrize(("name", "time"), [("spots", "year"), ("months", ""), ("sensors", "at")])
 def test_times_of_a_forecast(name: str, time: str) -> None:
     target = {"spots": "spots", "months": "month", "sensors": "heat"}[name]

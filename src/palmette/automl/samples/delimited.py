@@ -87,7 +87,7 @@ def sniff(text: str) -> Dialect:
 def _form(lines: Sequence[str], delimiter: str) -> Dialect:
     """The dialect with this delimiter.
 
-    Its quote is an apostrophe where that wraps fields of most lines and double quotes do not, or makes lines more alike.
+    Its quote is an apostrophe where that, unlike double quotes, wraps fields of most lines, or makes lines more alike.
     """
     mark, wrapped, forms = re.escape(delimiter), dict[str, int](), dict[str, Dialect]()
     for quote in ('"', "'"):

@@ -145,7 +145,7 @@ def completed(task: TaskSpec, data: DataSummary, find: Finder | None = None) -> 
 
     `find` finds the learners; None accepts every name. Raises UserError where fields contradict each other or the data.
     """
-    task = _with_problem(task, data)
+    task = _with_problem(_without_values(task, data), data)
     task = _with_metric(task)
     task = _with_split(task, data)
     _require_sound(task, data)
@@ -156,6 +156,15 @@ def completed(task: TaskSpec, data: DataSummary, find: Finder | None = None) -> 
     if limits and "budget" not in task.sources and MARGIN * min(limits) < task.budget:
         task = _with(task, {"budget": MARGIN * min(limits)}, "default", "within the limit on the training time")
     return task
+
+
+def _without_values(task: TaskSpec, data: DataSummary) -> TaskSpec:
+    """Removes unread lists of the target's classes, which ask for nothing."""
+    column = data.column(task.target) if task.target else None
+    values = sorted(column.values, key=len, reverse=True) if column is not None and column.kind == "category" else ()
+    named = re.compile(rf"(?:\b(?:{'|'.join(map(re.escape, values))})\b|\b(?:and|or)\b|[\s,;/|])+", re.I)
+    unread = tuple(one for one in task.unread if not (values and named.fullmatch(one)))
+    return task.model_copy(update={"unread": unread})
 
 
 def problems_for(column: ColumnSummary) -> tuple[tuple[str, ...], str]:
@@ -361,13 +370,14 @@ def _usable(task: TaskSpec, data: DataSummary) -> set[str]:
 
 
 def _likely(task: TaskSpec, data: DataSummary) -> tuple[str, ...]:
-    """Ranks possible targets: conventional names, then names mentioned in the sentence, then the last columns."""
+    """Ranks possible targets: conventional names, names in the sentence, the last columns; texts come last."""
     ruled_out = {*task.exclude, *task.known_after, task.group_by, task.time}
-    usable = [one.name for one in data.columns if one.kind in ("number", "category", "boolean", "text")]
+    kinds = {one.name: one.kind for one in data.columns if one.kind in ("number", "category", "boolean", "text")}
+    usable = list(kinds)
 
-    def rank(name: str) -> tuple[bool, bool, int]:
+    def rank(name: str) -> tuple[bool, bool, bool, int]:
         is_unusual = "".join(name_words(name)) not in CONVENTIONAL
-        return is_unusual, not is_mentioned(name, task.sentence), -usable.index(name)
+        return kinds[name] == "text", is_unusual, not is_mentioned(name, task.sentence), -usable.index(name)
 
     marked = [name for name in data.targets if name in usable]
     return tuple(dict.fromkeys((*marked, *sorted((name for name in usable if name not in ruled_out), key=rank))))

@@ -320,7 +320,9 @@ def _of_size(trials: Iterable[Trial], input: ComparatorInput) -> float:
 
 def _reason(compared: ComparedResults, chosen: Selection, baseline: Selection | None) -> str:
     """The choice with its out-of-fold score beside that of the best baseline; the hold-out gives the verdict."""
-    score = f"{metric(chosen.metric)} {number(chosen.score, 3)} {compared.measured} by {', '.join(chosen.names)}"
+    crossed, apparent = number(chosen.score, 3), number(chosen.apparent_score, 3)
+    aside = f" ({crossed} with each fold scored by a choice made on the others)" if crossed != apparent else ""
+    score = f"{metric(chosen.metric)} {apparent} {compared.measured} by {', '.join(chosen.names)}{aside}"
     other = "" if baseline is None else f"; the best baseline, {baseline.best_single}, has {number(baseline.score, 3)}"
     return f"{score}{other}. {chosen.reason}".rstrip(". ") + "."
 
