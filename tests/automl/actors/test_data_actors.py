@@ -98,7 +98,7 @@ def test_leaks_that_matter_are_shown_with_what_was_done(file: Path) -> None:
         assert [one.name for one in measured] == ["hold-out", *shown]
         assert "18 of 90 rows are the hold-out" in measured[0].detail
     details = [one.detail for one in measured[1:]]
-    assert details == [f"It repeats the target. (in 90 rows): {done}" for done in ("dropped, by default", "reported")]
+    assert details == [f"It repeats the target (in 90 rows): {done}" for done in ("dropped, by default", "reported")]
 
 
 def leak(name: str, default: Any) -> Leak:

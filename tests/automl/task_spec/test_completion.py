@@ -97,6 +97,14 @@ def test_several_columns_are_forecast_together() -> None:
         task("bikes", "Forecast casual or registered for the next 7 days")
 
 
+@pytest.mark.parametrize("times", ["1967 1968 1969", "1/22/20 1/23/20 1/24/20", "2020Q1 2020Q2 2020Q3"])
+def test_a_row_for_each_series_is_refused_with_the_remedy(times: str) -> None:
+    data = table({"state": "category 90: a"} | dict.fromkeys(times.split(), "number 90: 1.5"))
+    with pytest.raises(UserError, match="each row is a series") as caught:
+        resolved(read_sentence("Forecast the next 3 years for each state", data).task, data)
+    assert "id_vars=['state']" in caught.value.remedy
+
+
 def test_a_horizon_makes_a_forecast_of_numbered_times() -> None:
     made = task("spots", "Predict spots 11 years ahead")
     assert (made.problem, made.time, made.forecast.horizon) == ("forecasting", "year", "11 years")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from palmette.automl.kinds import STRUCTURE, Kind, Track
 from palmette.automl.problem_traits import learning_task, problems_of
-from palmette.automl.task_spec.request import ColumnSummary, DataSummary, is_mentioned, listed, name_words
+from palmette.automl.task_spec.request import ColumnSummary, DataSummary, is_mentioned, is_time, listed, name_words
 from palmette.automl.task_spec.spec import FieldSource, Forecast, Origin, TaskSpec
 from palmette.automl.task_spec.task_file import nearest_metric
 from palmette.automl.task_spec.vocabulary import vocabulary
@@ -22,6 +22,7 @@ FEW = 10  # most distinct whole numbers of a column of classes; also the fewest 
 MOST_CLASSES = 100  # most distinct numbers of a column of classes if the request asks for a classification
 CONVENTIONAL = frozenset({"target", "label", "class", "y", "outcome", "response"})  # common names of targets
 TIMES = frozenset({"step", "time", "t", "ds", "index", "year"})  # numeric columns that count steps
+WIDE = 3  # fewest columns named by times that make rows series
 MARGIN = 0.85  # share of a limit on training time that is planned with, because a running fit cannot be interrupted
 _FORECAST_ALL = re.compile(r"\bforecast(?!.*\bor\b)", re.I | re.S)
 _ONE = ("target", "labels", "group_by", "time")
@@ -107,6 +108,9 @@ def _with_targets(task: TaskSpec, data: DataSummary) -> TaskSpec:
     if not names:
         return task
     targets = tuple(dict.fromkeys(data.require(name, "--target").name for name in names))
+    if len(targets) >= WIDE and all(is_time(data.require(name, "").source or name) for name in targets):
+        others = listed(one.source or one.name for one in data.columns if one.name not in targets)
+        raise error_of(UserError, "problem-misfit/wide", first=targets[0], last=targets[-1], others=others)
     made = task.forecast.model_copy(update={"targets": targets})
     return task.model_copy(update={"target": targets[0], "forecast": made})
 

@@ -21,6 +21,7 @@ SUPPORTED = (
 EXAMPLE = 'A request that works: "Predict churn; ROC AUC at least 0.8" --data customers.csv.'
 _GOALS = frozenset({"target", "problem", "threshold", "labels", "clusters.count", "clusters.least", "clusters.most"})
 _MODELLING = re.compile(r"\b(?:predict|classif|estimat|regress|cluster|segment|model|forecast|train)", re.I)
+_YEAR = re.compile(r"(?:19|20)\d\d")
 SHOWN = 12  # most columns listed in a message
 
 
@@ -132,6 +133,17 @@ def name_words(name: str) -> tuple[str, ...]:
     """
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     return tuple(re.findall(r"[^\W_]+", apart.casefold()))
+
+
+def is_time(name: str) -> bool:
+    """Returns whether a name is a year or a date.
+
+    >>> is_time("1989"), is_time("1/22/20"), is_time("2020Q1"), is_time("pm25")
+    (True, True, True, False)
+    """
+    from palmette.automl.parsing import PATTERNS
+
+    return any(pattern.fullmatch(name) for pattern in (_YEAR, *PATTERNS))
 
 
 def key_of(name: str) -> str:

@@ -42,7 +42,7 @@ class DataProfiler(BaseActor):
     def check(self, input: ProfilerInput, output: Profile, context: Context) -> Verdict:
         """The hold-out and leaks that matter are shown, with what was done about them."""
         found = [leak for leak in output.leaks if leak.severity != "low"]
-        shown = [f"{leak.text} ({leak.evidence}): {output.done(leak)}" for leak in found]
+        shown = [f"{leak.text.rstrip('.')} ({leak.evidence}): {output.done(leak)}" for leak in found]
         warnings = [Measurement(name="leak", status="warning", detail=text) for text in shown]
         none = Measurement(name="leaks", status="passed", detail="none of medium or high severity")
         return verdict("hold-out", (), " ".join(output.holdout.reasons), *(warnings or [none]))
@@ -98,7 +98,7 @@ def decide(leaks: Iterable[Leak], usable: Collection[str], ask: Callable[[str], 
 
 def _asked(leak: Leak, drops: bool, ask: Callable[[str], str | None]) -> LeakDecision:
     usual, named = "yes" if drops else "no", ", ".join(map(repr, leak.columns))
-    answer = ask(f"{leak.text} ({leak.evidence}) Leave out {named}? (yes, no; default: {usual})")
+    answer = ask(f"{leak.text.rstrip('.')} ({leak.evidence}). Leave out {named}? (yes, no; default: {usual})")
     word = (answer or "").strip().casefold()[:1]
     return _decided(leak, word == "y", "person") if word in ("y", "n") else _decided(leak, drops, "default")
 

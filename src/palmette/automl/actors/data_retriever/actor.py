@@ -8,9 +8,10 @@ from palmette.documents import Model
 from palmette.engine import Attempt, BaseActor, Context, Verdict
 from palmette.errors import counted
 
-SHOWN = frozenset(
-    {"missing-files", "unreadable-files", "lost-labels", "no-file", "left-aside", "same-names", "unix-times"}
-)
+SHOWN = frozenset({
+    "missing-files", "unreadable-files", "lost-labels", "no-file", "left-aside", "same-names",
+    "unix-times", "no-header",
+})  # fmt: skip
 """Repairs that leave out files, or read what may not be meant; the screen names these."""
 
 
