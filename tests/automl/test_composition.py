@@ -20,8 +20,10 @@ from palmette.automl.composition import (
     meant,
     reader_of,
     unavailable,
+    usual_encoder,
 )
 from palmette.automl.encoders.derived import first_numbers
+from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.samples import Reading
 
 COLUMNS = (
@@ -86,6 +88,12 @@ def test_columns_are_read_and_derived() -> None:
 )
 def test_each_kind_has_the_usual_encoder_of_the_layout(learner: str, expected: Mapping[str, list[str]]) -> None:
     assert steps(encoder_of(Candidate(name="c", learner=learner), blueprint())) == expected
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(30, "image_shapes_scores"), (300, "image_scores")])
+def test_pictures_beside_numbers_are_encoded_as_well_as_the_budget_allows(seconds: float, expected: str) -> None:
+    facts = DataFacts(340, 65, "regression", 1, 0, "rmsle", 8, ("number", *("image",) * 4), seconds=seconds)
+    assert usual_encoder("image", "tree", facts).name == expected  # type: ignore[union-attr]
 
 
 def test_a_candidate_may_name_encoders() -> None:

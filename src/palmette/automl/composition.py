@@ -29,7 +29,7 @@ OPERATIONS = {
 REBALANCED = "palmette.automl.learners.wrappers.Rebalanced"
 USUAL_WORDS = 10.0  # assumed length of a text column that was not measured
 COMPARABLE_LENGTHS = 1.5  # largest ratio of the lengths of two texts that count as comparable
-EMBEDDING_SHARE = 1 / 3  # most time, as a share of the budget, to embed the cells of all rows without a target
+QUICK_SHARE = 1 / 3  # share of the budget within which a default encoder has to encode all rows
 CODE_LENGTH = 3  # fewest digits of a code with leading zeros
 
 
@@ -142,19 +142,27 @@ def wished(wishes: Iterable[LearnerWish], level: str) -> frozenset[str]:
     return frozenset[str]().union(*(meant(one.name) for one in wishes if one.level == level))
 
 
-def usual_encoder(kind: Kind, layout: Layout, kinds: Iterable[Kind] = ()) -> Encoder | None:
-    """Returns the default encoder of a kind for a layout; `kinds` are those of all columns."""
+def usual_encoder(kind: Kind, layout: Layout, facts: DataFacts | None = None) -> Encoder | None:
+    """Returns the default encoder of a kind for a layout; beside columns of other kinds, the best one that is quick."""
     found = [one for one in encoders() if one.kind == kind and layout in one.layouts and not one.unavailable()]
-    beside = [one for one in found if one.usual_beside] if {*kinds} - {kind} else []
-    return next((one for one in (*beside, *found) if one in beside or one.usual), None)
+    usual = next((one for one in found if one.usual), None)
+    beside = [one for one in found if one.usual_beside]
+    if facts is None or not beside or facts.is_alone(kind):
+        return usual
+    return _best_quick(beside, facts) or min(beside, key=lambda one: one.seconds(facts))
+
+
+def _best_quick(some: Iterable[Encoder], facts: DataFacts) -> Encoder | None:
+    """Returns the encoder that takes longest of those that are quick enough to encode all rows."""
+    quick = [one for one in some if one.seconds(facts) * facts.folds <= QUICK_SHARE * facts.seconds]
+    return max(quick, key=lambda one: one.seconds(facts), default=None)
 
 
 def embedding_encoder(kind: Kind, facts: DataFacts) -> Encoder | None:
     """Returns the encoder for comparing cells of a kind: a pretrained one if it is quick, else the default."""
     usable = (one for one in encoders() if one.kind == kind and "dense" in one.layouts and not one.unavailable())
     pretrained = (one for one in usable if one.weights and not one.usual_beside)
-    quick = [one for one in pretrained if one.seconds(facts) * facts.folds <= EMBEDDING_SHARE * facts.seconds]
-    return max(quick, key=lambda one: one.seconds(facts), default=usual_encoder(kind, "dense"))
+    return _best_quick(pretrained, facts) or usual_encoder(kind, "dense")
 
 
 def encoder_for(candidate: Candidate, kind: Kind, facts: DataFacts) -> Encoder | None:
@@ -163,7 +171,7 @@ def encoder_for(candidate: Candidate, kind: Kind, facts: DataFacts) -> Encoder |
         return encoder_named(named)
     if not facts.supervised and kind not in ORDER:
         return embedding_encoder(kind, facts)
-    return usual_encoder(kind, learner_named(candidate.learner).layout, facts.kinds)
+    return usual_encoder(kind, learner_named(candidate.learner).layout, facts)
 
 
 def encoder_starts(learner: str, facts: DataFacts) -> list[DefaultConfig]:
