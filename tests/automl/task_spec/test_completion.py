@@ -77,6 +77,16 @@ def test_a_list_of_the_classes_asks_for_nothing(listed: str, unread: tuple[str, 
     assert completed(given, TABLES["marks"]).unread == unread
 
 
+def test_metrics_of_one_class_are_means_over_more_than_two() -> None:
+    made = task("customers", target="Contract", metric="f1", constraints="recall>=0.8")
+    assert (made.metric, [str(one) for one in made.constraints]) == ("f1_macro", ["balanced_accuracy >= 0.8"])
+    assert task("customers", target="Churn", metric="f1").metric == "f1"
+    assert task("customers", target="Contract", metric="f1", positive="Yearly").metric == "f1"
+    with pytest.raises(UserError, match="Precision is of one class") as caught:
+        task("customers", target="Contract", metric="precision")
+    assert "--positive" in caught.value.remedy
+
+
 def test_texts_are_the_last_to_be_predicted() -> None:
     data = table({"words": "text 90: a b c", "price": "number 90: 1.5", "part": "category 9: a"})
     chosen = chosen_target(read_sentence("Who knows?", data).task, data)

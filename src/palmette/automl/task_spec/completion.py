@@ -12,7 +12,7 @@ from palmette.automl.kinds import STRUCTURE, Kind, Track
 from palmette.automl.problem_traits import learning_task, problems_of
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary, is_mentioned, is_time, listed, name_words
 from palmette.automl.task_spec.spec import FieldSource, Forecast, Origin, TaskSpec
-from palmette.automl.task_spec.task_file import nearest_metric
+from palmette.automl.task_spec.task_file import nearest_metric, over_classes
 from palmette.automl.task_spec.vocabulary import vocabulary
 from palmette.engine.registry import load
 from palmette.errors import UserError, did_you_mean
@@ -150,7 +150,7 @@ def completed(task: TaskSpec, data: DataSummary, find: Finder | None = None) -> 
     `find` finds the learners; None accepts every name. Raises UserError where fields contradict each other or the data.
     """
     task = _with_problem(_without_values(task, data), data)
-    task = _with_metric(task)
+    task = _with_metric(task, data)
     task = _with_split(task, data)
     _require_sound(task, data)
     if find is not None and task.learners:
@@ -301,12 +301,14 @@ def _metrics(task: TaskSpec) -> list[str]:
     return [name for name in (task.metric, *scores) if name]
 
 
-def _with_metric(task: TaskSpec) -> TaskSpec:
+def _with_metric(task: TaskSpec, data: DataSummary) -> TaskSpec:
     for name in _metrics(task):
         known = vocabulary().metrics.get(name)
         if known is None or not {task.problem, learning_task(task.problem)} & {known.problem, *known.also}:
             message = f"{name!r} is not a metric of {task.problem}."
             raise UserError(message, nearest_metric(name, task.problem), code="unknown-metric")
+    column = data.column(task.target) if task.target else None
+    task = over_classes(task, column.distinct or 0 if column is not None else 0)
     limited = dict.fromkeys(_metrics(task))
     if task.metric or len(limited) != 1:
         return task

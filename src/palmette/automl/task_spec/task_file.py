@@ -11,13 +11,16 @@ from palmette.automl.task_spec.amounts import parse_amount
 from palmette.automl.task_spec.request import listed
 from palmette.automl.task_spec.vocabulary import learner_named, metric_named, vocabulary
 from palmette.engine.registry import names
-from palmette.errors import did_you_mean, nearest
+from palmette.errors import UserError, did_you_mean, nearest
+from palmette.problems import error_of
 
 _LIMITS: Mapping[str, tuple[str, str]] = {
     "latency": ("seconds", "20ms"), "batch_time": ("seconds", "2s"), "training_time": ("seconds", "60s"),
     "size": ("bytes", "5MB"), "parameters": ("", "1e6"),
 }  # fmt: skip
 """Unit and example of each limit."""
+_MEANS = {"f1": "f1_macro", "recall": "balanced_accuracy"}
+"""Metrics of one class, and what their mean over all classes is called."""
 COMPARED = re.compile(r"\s*(?P<name>.+?)\s*(?P<sign>[<>]=?|≤|≥)\s*(?P<number>[^<>=≤≥]+?)\s*")
 _UPPER, _LOWER = ("<=", "<"), (">=", ">")
 _LEVELS: Mapping[str, spec.Level] = {
@@ -57,6 +60,20 @@ def nearest_metric(name: str, problem: str = "") -> str:
     known = [one for one, words in vocabulary().metrics.items() if problem in ("", words.problem, *words.also)]
     hint = nearest(name, known)
     return (f"Did you mean {hint!r}? " if hint else "") + f"There are {', '.join(known)}."
+
+
+def over_classes(task: spec.TaskSpec, classes: int) -> spec.TaskSpec:
+    """Replaces metrics of one class by their mean over several classes, where the request names none of these.
+
+    Raises:
+        UserError: the metric has no such mean.
+    """
+    if classes <= 2 or task.positive or task.threshold is not None:
+        return task
+    if "precision" in (task.metric, *(one.metric for one in task.constraints)):
+        raise error_of(UserError, "no-positive", task=task, classes=classes)
+    limits = [one.model_copy(update={"metric": _MEANS.get(one.metric, one.metric)}) for one in task.constraints]
+    return task.model_copy(update={"metric": _MEANS.get(task.metric, task.metric), "constraints": tuple(limits)})
 
 
 def parse_constraint(text: str) -> spec.Constraint:
