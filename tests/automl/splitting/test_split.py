@@ -152,6 +152,16 @@ def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
     assert not split_of(table, given_test=(0, 90)).facts.entity
 
 
+def test_rows_that_are_equal_but_for_what_the_request_hides_stay_on_one_side() -> None:
+    random = np.random.default_rng(0)
+    place = random.integers(0, 200, 400)
+    table = pd.DataFrame({"a": place, "b": random.normal(size=200)[place], "note": random.normal(size=400)})
+    table["y"] = random.integers(0, 2, 400)
+    whole, part = split_of(table), split_of(table, hidden=("note",))
+    assert whole.groups is None and part.groups is not None
+    assert not {*table["a"].iloc[part.holdout]} & {*table["a"].iloc[part.train]}
+
+
 @pytest.mark.parametrize(("share", "entity"), [(0.4, "patient_id"), (0.6, "")])
 def test_one_entity_may_have_many_rows_but_not_most(share: float, entity: str) -> None:
     table = visits(belongs=True)
@@ -365,6 +375,8 @@ def samples(**more: Any) -> Samples:
 @pytest.mark.parametrize(("task", "expected"), [
     ({}, {"target": "y", "problem": "classification", "test_share": 0.2, "most_rows": 0}),
     ({"budget": 1}, {"most_rows": 20_000}),
+    ({"exclude": ("day",), "known_after": ("size",)}, {"hidden": ("size", "day")}),
+    ({"include": ("size", "year")}, {"hidden": ("y", "day", "patient")}),
     ({"group_by": "patient", "seed": 3}, {"group": "patient", "seed": 3}),
     ({"time": "day", "split": {"test_from": "2024"}}, {"time": "day", "test_from": "2024", "by": ""}),
     ({"time": "day", "split": {"by": "time"}}, {"time": "day", "by": "time"}),

@@ -39,6 +39,8 @@ class SplitRequest(SplitSpec):
     """The column of times whose latest rows are the hold-out."""
     forecast: Forecast = Forecast()
     seed: int = 0
+    hidden: tuple[str, ...] = ()
+    """Columns that the request keeps from models; rows that are equal but for them stay together."""
     most_rows: int = 0
     """Rows that are learnt from at most; 0 for all."""
 
@@ -85,6 +87,8 @@ def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
         raise error_of(UserError, "no-such-column/split")
     if target and samples.inference_rows and not task.forecast.targets:
         _require_predictors(task, target, samples)
+    kept_out = {*task.exclude, *task.known_after}
+    hidden = tuple(one for one in samples.names if one in kept_out or (task.include and one not in task.include))
     most = max(LEAST, round(CELLS * task.budget / len(samples.columns)))
     return SplitRequest(
         target=target,
@@ -97,6 +101,7 @@ def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
         test_share=task.split.test_share,
         forecast=task.forecast,
         seed=task.seed,
+        hidden=hidden,
         most_rows=most if most < samples.rows else 0,
     )
 

@@ -188,14 +188,16 @@ class _Splitter:
             return mixed(row_hashes(files.to_frame()), request.seed), True, [reason]
         aside = {request.target, request.column}
         features = [str(n) for n in rows.columns if n not in aside and self.kinds.get(str(n)) != "identifier"]
-        hashes = row_hashes(rows[features])
+        used = [name for name in features if name not in request.hidden]
+        hashes = row_hashes(rows[used])
         repeated = len(rows) - len(np.unique(hashes))
-        if repeated and not (repeated > len(rows) / 2 and has_few_values(rows, features)):
+        if repeated and not (repeated > len(rows) / 2 and has_few_values(rows, used)):
             reason = f"The features of {counted(repeated, 'row')} repeat those of another; equal rows stay on one side."
             return mixed(hashes, request.seed), True, [*reasons, reason]
         if repeated:
             reasons += [f"{repeated} rows repeat others, as there are few different ones; they may be on both sides."]
-        return apart(row_hashes(rows.drop(columns=features)) + mixed(hashes, 0), request.seed), False, reasons
+        whole = mixed(row_hashes(rows[features]), 0)  # the same hold-out, whatever the request leaves out
+        return apart(row_hashes(rows.drop(columns=features)) + whole, request.seed), False, reasons
 
     def _strata(self, rows: pd.DataFrame) -> tuple[Positions, str]:
         """A stratum for each row, and the sentence about them."""

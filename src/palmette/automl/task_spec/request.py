@@ -22,6 +22,7 @@ EXAMPLE = 'A request that works: "Predict churn; ROC AUC at least 0.8" --data cu
 _GOALS = frozenset({"target", "problem", "threshold", "labels", "clusters.count", "clusters.least", "clusters.most"})
 _MODELLING = re.compile(r"\b(?:predict|classif|estimat|regress|cluster|segment|model|forecast|train)", re.I)
 _YEAR = re.compile(r"(?:19|20)\d\d")
+LONG = 8  # letters of a name that are not a chance where words meet
 SHOWN = 12  # most columns listed in a message
 
 
@@ -152,7 +153,13 @@ def key_of(name: str) -> str:
 
 
 def is_mentioned(name: str, sentence: str) -> bool:
-    """Returns whether a word of the sentence begins like one of a column's name."""
+    """Returns whether words of the sentence make a column's name, or one begins like a word of it.
+
+    >>> is_mentioned("raintomorrow", "Will it rain tomorrow?"), is_mentioned("SalePrice", "What is the price?")
+    (True, True)
+    """
+    if len(key_of(name)) >= LONG and key_of(name) in key_of(sentence):
+        return True
     return any(len(word) > 2 and re.search(rf"\b{re.escape(word[:5])}", sentence, re.I) for word in name_words(name))
 
 

@@ -49,13 +49,14 @@ def test_a_horizon_is_steps_or_a_time(text: str, steps: int) -> None:
 
 @pytest.mark.parametrize(("name", "apart", "text", "steps"), [
     ("year", 1, "11 years", 11), ("Survey_Years", 5, "10 years", 2), ("year", 1, "9 steps", 9),
+    ("time", 0.25, "2 years", 8), ("time", 1 / 12, "6 months", 6),
 ])  # fmt: skip
 def test_numbers_in_a_column_named_for_a_unit_count_it(name: str, apart: int, text: str, steps: int) -> None:
     rows = pd.DataFrame({name: 1900.0 + apart * np.arange(90), "load": np.arange(90.0)})
     columns = SeriesColumns(("load",), name)
     assert read_use(rows, columns, Forecast(horizon=text)).horizon == steps
     with pytest.raises(UserError, match="cannot be read"):
-        read_use(rows, columns, Forecast(horizon="3 days"))
+        read_use(rows, columns, Forecast(horizon="3 days" if apart >= 1 else "3 moons"))
 
 
 @pytest.mark.parametrize(("wish", "code"), [

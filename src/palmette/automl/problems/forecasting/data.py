@@ -188,7 +188,7 @@ def _horizon(text: str, frequency: str, length: int, seasons: tuple[int, ...], t
 
 
 def _steps(text: str, frequency: str, time: str) -> int:
-    """Returns the steps in a number of steps or a time; numbers in a column `year` count years."""
+    """Returns the steps in a number of steps or a time; numbers count years in a column `year`, or as 1956.25."""
     found = re.fullmatch(r"\s*0*([1-9]\d*)\s*([a-z ]*?)s?\s*", text.casefold())
     count, unit = (int(found[1]), found[2]) if found else (0, "")
     if found and unit in ("", "step", "row", "value", "observation", "period", "point"):
@@ -199,6 +199,8 @@ def _steps(text: str, frequency: str, time: str) -> int:
                "month": 30.4375, "quarter": 91.3125, "year": 365.25}  # fmt: skip
     if found and step is None and unit in re.findall(r"[a-z]+?(?=s?(?![a-z]))", time.casefold()):
         return max(1, round(count / float(frequency)))
+    if found and step is None and unit in lasting and float(frequency) < 1:
+        step = 365.25 * float(frequency)
     if not found or unit not in lasting or step is None:
         raise error_of(UserError, "bad-horizon", text=text)
     return max(1, round(count * lasting[unit] / step))
