@@ -9,14 +9,18 @@ from pydantic import Field
 from palmette.documents import Model
 from palmette.engine.actor import TextFile
 
-Need = Literal["read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff"]
+Need = Literal[
+    "read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff",
+    "in_window",
+]  # fmt: skip
 """A task for which a feature script may call a function of the repository.
 
 read_table(spark, path or name[, format]) -> DataFrame; write_table(df, destination[, partition]) -> None;
 load_config(path) -> the team's config object; build_session(app name) -> SparkSession;
 divide(numerator: Column, denominator: Column) -> Column, null where the denominator is zero or null;
 latest_per_key(df, keys, order column) -> the newest row of each key;
-before_cutoff(df, time column, as_of[, days]) -> the rows in [as_of - days, as_of).
+before_cutoff(df, time column, as_of[, days]) -> the rows in [as_of - days, as_of);
+in_window(time column, as_of, days) -> Column, whether the time is in [as_of - days, as_of).
 """
 
 Role = Literal["load", "build", "write", "main"]
@@ -71,6 +75,8 @@ class ScriptStyle(Model):
     """Whether casts use `LongType()` rather than `"bigint"`."""
     sorted: bool = False
     """Whether the output is sorted by its keys."""
+    constant: str = ""
+    """The annotation of module constants, e.g. `Final[{type}]`; empty if they have none."""
 
 
 class ScriptEntry(Model):

@@ -17,7 +17,7 @@ import yaml
 from palmette.engine.actor import TextFile
 from palmette.features.actors.code_template_generator.offline import write_template
 from palmette.features.adoption.query import query_of, why_no_query
-from palmette.features.artefacts import Config, Conventions, Template, Utilities
+from palmette.features.artefacts import Config, Conventions, Template, Utilities, Utility
 from palmette.features.checks.static.check import violations
 from palmette.features.cutoffs import run_call
 from palmette.features.formatting import format_file
@@ -58,7 +58,7 @@ def parquet_view(**changes: Any) -> View:
     return resolve(spec, Registry.model_validate(documents["dfr"]))
 
 
-def written(root: Path, run_spec: Run, view: View) -> tuple[TextFile, Conventions]:
+def written(root: Path, run_spec: Run, view: View, *utilities: Utility) -> tuple[TextFile, Conventions]:
     """The script as the offline rules write and format it."""
     checkout = Checkout(root)
     conventions = read_conventions(root, run_spec, view, checkout, why_no_query)
@@ -66,7 +66,8 @@ def written(root: Path, run_spec: Run, view: View) -> tuple[TextFile, Convention
     path = conventions.script_path.replace("{view}", view.name)
     template = Template(file=TextFile(path=path, text=text), conventions=conventions)
     is_query = conventions.is_query
-    source = text + query_of(view, conventions) if is_query else write_script(view, template, NO_CONFIG, Utilities())
+    chosen = Utilities(chosen=utilities)
+    source = text + query_of(view, conventions) if is_query else write_script(view, template, NO_CONFIG, chosen)
     return format_file(TextFile(path=path, text=source), conventions, Sandbox(), root), conventions
 
 
@@ -205,6 +206,39 @@ def test_rules_that_are_not_kept_are_reported_with_the_reason(repository: Callab
     assert any("5 of 6 output columns" in how for how in broken)
     assert any("it has `read_inputs`, `transform`, `run`, `more`" in how for how in broken)
     assert any("`collect` is never called" in how for how in broken)
+
+
+def test_rules_about_sizes_constants_and_helpers_are_looked_up(
+    repository: Callable[[str], Path], run_spec: Run
+) -> None:
+    script, conventions = written(repository("nightly"), run_spec, parquet_view())
+    text = script.text.replace("\n\n\ndef read", '\nZONE = "UTC"\n\n\ndef read')
+    setting = '    users.sparkSession.conf.set("spark.sql.session.timeZone", ZONE)\n'
+    text = text.replace("    last_day =", f"{setting * 40}    last_day =")
+    files = DeliveredFiles(text, script.path, "", "", "", conventions, "user_offers")
+    broken = [report.how for report in rule_reports(files) if report.status == "not followed"]
+    assert any("`build_features` has `.conf.set`" in how for how in broken)
+    assert any("`build_features`, the longest function, has" in how for how in broken)
+    assert any("constants without `Final`: ZONE" in how for how in broken)
+
+
+def test_constants_and_windows_are_written_as_the_team_does(repository: Callable[[str], Path], run_spec: Run) -> None:
+    features = [
+        {"name": "days_since", "dtype": "int", "aggregate": {"function": "days_since_last", "source": "redemptions"}},
+        {"name": "many_7d", "dtype": "boolean", "derive": "0.5 * days_since < redeemed_7d"},
+        {
+            "name": "redeemed_7d",
+            "dtype": "bigint",
+            "aggregate": {"function": "count", "source": "redemptions", "window": "7d"},
+        },
+    ]
+    between = Utility(
+        need="in_window", name="between", module="parcels.windows", call="between({time}, {as_of}, {days})"
+    )
+    script, _ = written(repository("nightly"), run_spec, parquet_view(features=features, tests=[]), between)
+    assert "from typing import Final\n" in script.text and "MICROS_PER_DAY: Final = 86_400_000_000\n" in script.text
+    assert 'between("redeemed_at", as_of, 7)' in script.text
+    assert "conf.set" not in script.text, "an expression of operators alone needs no zone"
 
 
 def test_rules_name_classes_and_arguments(repository: Callable[[str], Path], run_spec: Run) -> None:

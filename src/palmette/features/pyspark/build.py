@@ -82,7 +82,7 @@ def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> Fe
         assert event is not None
         calls = []
         if window is not None and window != known[source.name].window:
-            calls = [f"where({in_window(window, event, scope.cutoff, scope.view.zone).text})"]
+            calls = [f"where({in_window(scope, window, event).text})"]
         selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
     combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
     name = scope.names.fresh("observed_keys")

@@ -145,7 +145,7 @@ class _Writer:
 
     def _in_window(self, window: Window) -> CodeFragment:
         assert self.known.event is not None
-        return in_window(window, self.known.event, self.scope.cutoff, self.scope.view.zone)
+        return in_window(self.scope, window, self.known.event)
 
     def _named(self, wanted: str, code: CodeFragment) -> CodeFragment:
         """The variable for a condition; equal conditions share one."""

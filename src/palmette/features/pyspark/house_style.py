@@ -15,7 +15,7 @@ from typing import NamedTuple
 from palmette.features.artefacts import HOLE, Conventions, Parameter, ScriptStyle
 from palmette.features.pyspark.code import docstring, indent, quoted, renamed, rendered
 from palmette.features.pyspark.scope import free_name
-from palmette.features.signature import parameters_of
+from palmette.features.signature import BY_NAME, parameters_of
 from palmette.features.spec.view import View
 from palmette.sandbox.import_policy import imported
 
@@ -75,6 +75,7 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
     A template without a build function has a statement in the place of the decorated functions.
     """
     style = conventions.style
+    template = _with_forms(template, view, style)
     module = ast.parse(template)
     bodies = {name: "\n".join(lines) for name, lines in parts.bodies.items()}
     helpers, features, build = list(parts.helpers), list(parts.features), next(iter(bodies))
@@ -87,7 +88,10 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
             helpers, features = texts[: len(helpers)], texts[len(helpers) :]
     helpers, features = ([_documented(one, style) for one in each] for each in (helpers, features))
     bound = {name: local for local, name in imported(module).items()}
+    fixed = [line for line in parts.constants if not re.search(rf"(?m)^{line.partition(' =')[0]}\b", template)]
+    fixed = [_annotated(line, style.constant) for line in fixed]
     imports, renames = _imports("\n".join([*bodies.values(), *features, *helpers]), style, bound)
+    imports += ["from typing import Final"] if fixed and style.constant.startswith("Final") else []
     bodies = {name: _respelt(body, renames, style) for name, body in bodies.items()}
     helpers, features = ([_respelt(one, renames, style) for one in each] for each in (helpers, features))
     code = "\n".join([bodies[build], *features, *helpers])
@@ -110,9 +114,31 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
     if features:
         at = lines.index(HOLE)
         lines[at : at + 1] = "\n\n\n".join([*helpers, *features]).split("\n")
-    own = [line for line in parts.constants if not re.search(rf"(?m)^{line.partition(' =')[0]} = ", template)]
-    constants = [_respelt(line, renames, style) for line in own]
+    constants = [_respelt(line, renames, style) for line in fixed]
     return _headed(lines, module, [*imports, *parts.imports], constants)
+
+
+def _with_forms(template: str, view: View, style: ScriptStyle) -> str:
+    """The template with the team's form of docstrings where one only names the view."""
+    lines = template.split("\n")
+    functions = [node for node in ast.walk(ast.parse(template)) if isinstance(node, ast.FunctionDef)]
+    for node in sorted(functions, key=lambda node: -node.lineno):
+        doc = ast.get_docstring(node) or ""
+        if doc.endswith(f" for `{view.name}`.") and "\n" not in doc:
+            whole = indent(_docstring(node, doc, style).split("\n"), node.body[0].col_offset // 4)
+            lines[node.body[0].lineno - 1 : node.body[0].end_lineno] = whole
+    return "\n".join(lines)
+
+
+def _annotated(constant: str, annotation: str) -> str:
+    """The statement of a constant with the team's annotation.
+
+    >>> _annotated('ZONE = "UTC"', "Final[{type}]")
+    'ZONE: Final[str] = "UTC"'
+    """
+    name, _, value = constant.partition(" = ")
+    kind = type(ast.literal_eval(value)).__name__
+    return f"{name}: {annotation.replace('{type}', kind)} = {value}" if annotation else constant
 
 
 def _headed(lines: list[str], module: ast.Module, imports: Sequence[str], constants: Sequence[str]) -> str:
@@ -208,7 +234,7 @@ def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
         style=style.docstrings,
         arguments=[(one.name, one.annotation, _meaning(one)) for one in parameters_of(node)],
         kind=kind,
-        returns="The rows." if "DataFrame" in kind else "The column.",
+        returns="The column." if "DataFrame" not in kind else "The rows." if kind.endswith("Frame") else "The tables.",
     )
 
 
@@ -221,7 +247,9 @@ def _meaning(argument: Parameter) -> str:
         return "The rows with their cut-offs." if argument.name == "spine" else f"Rows of `{argument.name}`."
     if kind.endswith(("datetime", "date", "str")):
         return "The cut-off: only what was known before it counts."
-    return "The Spark session." if kind.endswith("SparkSession") else "A column."
+    if kind.endswith("SparkSession"):
+        return "The Spark session."
+    return "The configuration of the view." if BY_NAME.get(argument.name) == "config" else "A column."
 
 
 def _builder_docstring(node: ast.FunctionDef, view: View, style: ScriptStyle) -> str:

@@ -7,7 +7,16 @@ from palmette.features.pyspark.layout import changed_columns, keys, longest_wind
 from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import current_state, join_keys
 from palmette.features.pyspark.steps import Pipeline, add_steps
-from palmette.features.pyspark.times import Pruning, containing, event_column, in_window, is_utc, pruning, visible
+from palmette.features.pyspark.times import (
+    Pruning,
+    containing,
+    event_column,
+    in_window,
+    is_utc,
+    pruning,
+    team_window,
+    visible,
+)
 from palmette.features.spec import AS_OF, ViewSource, Window
 
 _SHORT = 6
@@ -162,8 +171,10 @@ def _narrow(pipeline: Pipeline, window: Window | None) -> None:
     elif (call := _by_utility(pipeline, window)) is not None:
         pipeline.calls.append(call)
         conditions = conditions[1:]
+    elif window is not None and (condition := team_window(scope, window, pipeline.event())) is not None:
+        conditions[0] = condition
     elif window is not None:
-        conditions.insert(0, in_window(window, pipeline.event(), scope.cutoff, scope.view.zone))
+        conditions.insert(0, in_window(scope, window, pipeline.event()))
     if (condition := conjunction(conditions)) is not None:
         pipeline.calls.append(f"where({condition.text})")
 

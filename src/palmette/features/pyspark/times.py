@@ -87,8 +87,19 @@ def window_start(window: Window, cutoff: CodeFragment, zone: str) -> CodeFragmen
     return cutoff
 
 
-def in_window(window: Window, event: CodeFragment, cutoff: CodeFragment, zone: str) -> CodeFragment:
-    return CodeFragment(f"{event.within(OR)} >= {window_start(window, cutoff, zone).within(OR)}", COMPARISON)
+def in_window(scope: ScriptScope, window: Window, event: CodeFragment) -> CodeFragment:
+    """The condition that a visible row is in the window; by the repository's own function if it has one."""
+    start = window_start(window, scope.cutoff, scope.view.zone)
+    plain = CodeFragment(f"{event.within(OR)} >= {start.within(OR)}", COMPARISON)
+    return team_window(scope, window, event) or plain
+
+
+def team_window(scope: ScriptScope, window: Window, event: CodeFragment) -> CodeFragment | None:
+    """A call of the repository's own condition for [as_of - days, as_of), which counts days as 24 hours."""
+    if scope.per_row or event.column is None or window.seconds or not is_utc(scope.view.zone):
+        return None
+    call = scope.utility_call("in_window", time=event.argument, as_of="as_of", days=str(window.days))
+    return None if call is None else CodeFragment(call)
 
 
 def window_name(window: Window) -> str:
@@ -170,10 +181,15 @@ _ZONED = re.compile(
 """Calls whose result may depend on the session's time zone."""
 
 
+_OPERATORS = re.compile(r"""F\.expr\("(?![^"]*\binterval\b)[\w\s.+*/%<>=-]*"\)""", re.IGNORECASE)
+"""Expressions without calls, texts and intervals."""
+
+
 def depends_on_zone(view: View, code: str) -> bool:
     """Whether the result of the code may depend on the session's time zone; true in case of doubt."""
     code = re.sub(r"""F\.\w+\("?as_of"?\)\.cast\("timestamp"\)""", "", code)  # already a timestamp
     code = re.sub(r'F\.to_timestamp\(F\.concat\("[^"]+", F\.lit\("Z"\)\)\)', "", code)  # names its zone
+    code = _OPERATORS.sub("", code)
     code = re.sub(r'F\.expr\("try_cast\(\S+ as (?!date|timestamp)[^"]*"\)', "", code)
     kinds = {
         f"{table.name}.{column.name}": str(column.type) for table in view.tables.values() for column in table.columns

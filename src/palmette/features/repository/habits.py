@@ -62,8 +62,21 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
         helpers_first=helpers_first,
         casts=_most(casts) or CASTS.search(readme) is not None,
         type_objects=_most([quote not in "\"'" for quote in cast_types]),
+        constant=_constant_annotation(neighbours),
         sorted=_most([is_sorted(node) for node in builders]) or SORTED.search(readme) is not None,
     )
+
+
+def _constant_annotation(neighbours: Sequence[Neighbour]) -> str:
+    """The most frequent annotation of module constants, with `{type}` for the type of a literal."""
+    found = Counter[str]()
+    for node in (node for one in neighbours for node in one.module.tree.body):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(target, ast.Name) and target.id.isupper():
+            annotation = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
+            found[re.sub(r"\b(int|str|float|bool)\b", "{type}", annotation)] += 1
+    usual = max(found, key=found.__getitem__, default="")
+    return usual if re.fullmatch(r"Final(\[\{type\}\])?|\{type\}", usual) else ""
 
 
 def _most(found: Sequence[bool]) -> bool:

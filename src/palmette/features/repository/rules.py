@@ -31,9 +31,15 @@ _FUNCTIONS = re.compile(r"\b(functions?|methods?|defines?)\b")
 _OF_FRAMES_TOO = ("coalesce", "count", "exists", "filter", "first", "replace", "transform")
 """Methods of data frames with the name of a function for columns."""
 _BUILDING = re.compile(
-    r"\b(pure|side effects?|(?:reads?|writes?) nothing|never (?:reads?|writes?)(?! `)|no (?:reading|writing))\b",
+    r"\b(pure|side effects?|(?:reads?|writes?|sets?|touch(?:es)?) (?:nothing|neither)|never (?:reads?|writes?)(?! `)"
+    r"|no (?:reading|writing))\b",
     re.IGNORECASE,
 )
+_DEMANDED = re.compile(r"\b(use[sd]?|calls?|compares?|must)\b", re.IGNORECASE)
+_CONDITION = re.compile(r"\b(where|when|if|unless|or|for|may|can)\b", re.IGNORECASE)
+"""A word before a name without which a rule does not demand it, and words that make it depend on the view."""
+_CONSTANTS = re.compile(r"\bconstants?\b", re.IGNORECASE)
+_FUNCTION_LENGTH = re.compile(r"\b(?:functions?|methods?)\b[^.;]*?\b(\d{1,3}) lines\b", re.IGNORECASE)
 _PLACE_OF_HELPERS = re.compile(r"\bhelpers?\b.*\b(above|before|below|after)\b", re.IGNORECASE)
 
 
@@ -113,18 +119,11 @@ def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         elif runner := re.match(r"(?:python3? -m )?(pytest(?= |$)|unittest\b)", code):
             collects = runner[1] == "pytest" or "unittest.TestCase" in files.tests
             yield _Claim(f"{runner[1]} collects the tests", collects != is_forbidden)
-        elif re.match(r"--[a-z]", code):
-            option = re.split(r"[ =]", code)[0]
-            arguments = files.conventions.entry.arguments
-            yield _Claim(f"`{option}` is an option", option in files.script or option in arguments)
-        elif re.match(r"(python3?|spark-submit) ", code):
-            entry = files.conventions.entry
-            is_read = bool(entry.source) and not entry.source.endswith(".py")
-            options = {re.split(r"[ =]", word)[0] for word in code.split() if word.startswith("--")}
-            yield _Claim("its call is a check", (is_read and options <= {*entry.arguments}) or None)
+        elif re.match(r"--[a-z]|(python3?|spark-submit) ", code):
+            yield _call_or_option(code, files)
         elif _PLACEHOLDER.search(code):
             yield _named_for_view(code, rule, files)
-        elif name and any(name[1] == command[0] for command in files.conventions.linters):
+        elif name and (name[1] == "Final" or any(name[1] == command[0] for command in files.conventions.linters)):
             continue
         elif name and is_forbidden:
             yield _forbidden(code, name[1], name["rest"] or "", files)
@@ -134,7 +133,24 @@ def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
             yield _Claim(f"function `{name[1]}`", holds=False)
         elif name:
             is_there = name[1] in f"{files.script} {files.tests} {files.conventions.linters}"
-            yield _Claim(f"`{code}` is {'used' if is_there else 'not found'}", is_there or None)
+            yield _Claim(f"`{code}` is {'used' if is_there else 'not found'}", is_there or _absent(rule, found.start()))
+        elif code in files.script:
+            yield _Claim(f"`{code}` is there", holds=True)
+
+
+def _call_or_option(code: str, files: DeliveredFiles) -> _Claim:
+    """A command that runs a script, or an option of it."""
+    entry = files.conventions.entry
+    options = {re.split(r"[ =]", word)[0] for word in code.split() if word.startswith("--")}
+    if code.startswith("--"):
+        return _Claim(f"`{min(options)}` is an option", min(options) in f"{files.script} {entry.arguments}")
+    is_read = bool(entry.source) and not entry.source.endswith(".py")
+    return _Claim("its call is a check", (is_read and options <= {*entry.arguments}) or None)
+
+
+def _absent(rule: str, at: int) -> bool | None:
+    """Whether a rule holds without the name at this place: not if it demands the name in every script."""
+    return False if _DEMANDED.search(rule[:at]) and not _CONDITION.search(rule) else None
 
 
 def _named_for_view(code: str, rule: str, files: DeliveredFiles) -> _Claim:
@@ -209,6 +225,24 @@ def _lines(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         yield _Claim(f"the longest line has {longest} characters", longest <= int(found[1] or found[2]))
 
 
+def _constants(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    if _CONSTANTS.search(rule) and "Final" in rule:
+        bare = [
+            ast.unparse(node.targets[0])
+            for node in files.tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        ]
+        yield _Claim(f"constants without `Final`: {', '.join(bare) or 'none'}", not bare)
+
+
+def _function_lengths(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
+    if (found := _FUNCTION_LENGTH.search(rule)) and files.functions:
+        lengths = {name: (node.end_lineno or 0) - node.lineno + 1 for name, node in files.functions.items()}
+        longest = max(lengths, key=lengths.__getitem__)
+        has = f"`{longest}`, the longest function, has {lengths[longest]} lines"
+        yield _Claim(has, lengths[longest] <= int(found[1]))
+
+
 def _docstrings(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if not re.search(r"\bdocstrings?\b", rule, re.IGNORECASE) or _NEVER.search(rule):
         return
@@ -274,7 +308,9 @@ def _linters(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
-    if re.search(r"\b(annotat\w+|type hints?|typed)\b", rule, re.IGNORECASE) and not _NEVER.search(rule):
+    if _CONSTANTS.search(rule) or _NEVER.search(rule):
+        return
+    if re.search(r"\b(annotat\w+|type hints?|typed)\b", rule, re.IGNORECASE):
         every = [(name, one) for name, node in files.functions.items() for one in parameters_of(node)]
         bare = [name for name, one in every if not one.annotation]
         yield _Claim(f"parameters without a type: {', '.join(bare) or 'none'}", not bare)
@@ -284,5 +320,6 @@ def _annotated(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
 
 
 _READERS: Sequence[Callable[[str, DeliveredFiles], Iterator[_Claim]]] = (
-    _codes, _words, _lines, _docstrings, _pure, _casts, _sorted, _helpers, _annotated, _linters,
+    _codes, _words, _lines, _constants, _function_lengths, _docstrings, _pure, _casts, _sorted, _helpers, _annotated,
+    _linters,
 )  # fmt: skip

@@ -50,6 +50,8 @@ INTEGER, TEXT, TEXTS = {"type": "integer"}, {"type": "string"}, {"type": "array"
     ("decimal(12,2)", {"enum": ["double", "decimal"]}, "dtype", "decimal"),
     ("map<string,int>", {"enum": ["double"]}, "dtype", NOTHING),
     ("file", {"const": "file"}, "kind", "file"),
+    ("as_of", {"type": "string", "format": "date-time"}, "cutoff", NOTHING),
+    ("2025-06-01T00:00:00+00:00", {"type": "string", "format": "date-time"}, "cutoff", "2025-06-01T00:00:00+00:00"),
     ("x", {}, "anything", "x"),
 ])  # fmt: skip
 def test_convert(value: Any, schema: dict[str, Any], name: str, expected: Any) -> None:
@@ -109,3 +111,10 @@ def test_plain_mappings_take_the_shape_of_their_neighbours() -> None:
     schema = plain_schema(FILES).schema
     assert schema["required"] == ["team", "keys", "sources"]
     assert schema["properties"]["sources"]["additionalProperties"]["required"] == ["format"]
+
+
+def test_each_table_has_a_key_where_others_have_keys_named_after_theirs() -> None:
+    text = "target: out/a\nreadings_path: lake/readings\n"
+    schema = plain_schema([TextFile(path="settings/a.yaml", text=text)], ["readings", "tariffs"]).schema
+    assert list(schema["properties"]) == ["target", "readings_path", "tariffs_path"]
+    assert schema["required"] == ["target", "readings_path"]

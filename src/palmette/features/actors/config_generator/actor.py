@@ -225,7 +225,7 @@ class ConfigGenerator(Agent):
         schema, failure = find_schema(code, checkout, named, files)
         if failure is not None:
             return None, (_team_failed(named or "", failure),)
-        schema = schema or plain_schema(files)
+        schema = schema or plain_schema(files, sorted(self.view.tables))
         self._known_team = _Team(schema, files, conventions.config_path, conventions.line_length)
         return self._known_team, ()
 

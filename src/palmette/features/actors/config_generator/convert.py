@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -153,9 +154,19 @@ def _text(value: Any, schema: Json, seen: Sequence[Any]) -> Any:
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and not _matches(pattern, text):
         return NOTHING
+    if schema.get("format") in ("date", "date-time") and not _is_time(text):
+        return NOTHING
     if len(text) < schema.get("minLength", 0) or len(text) > schema.get("maxLength", 10**6):
         return NOTHING
     return text
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _matches(pattern: str, text: str) -> bool:

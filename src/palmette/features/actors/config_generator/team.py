@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from palmette.features.artefacts import Config, Conventions
 from palmette.features.pyspark.io import config_object
 from palmette.features.repository.checkout import Checkout, Module, dotted_name
 from palmette.features.repository.neighbours import find_neighbours
+from palmette.features.repository.spelling import mentions, respelt
 from palmette.features.signature import source_of
 from palmette.sandbox import Access, Limits, Sandbox, python_command
 from palmette.sandbox.reading import read_json
@@ -248,10 +249,19 @@ _COLLECTIONS = ("sources", "inputs", "input_tables", "tables", "datasets", "feat
 """Sections whose keys are names of items."""
 
 
-def plain_schema(files: Sequence[TextFile]) -> TeamSchema:
-    """The shape that the files have in common, or that of `PlainConfig` if there are no files."""
+def plain_schema(files: Sequence[TextFile], tables: Iterable[str] = ()) -> TeamSchema:
+    """The shape that the files have in common, or that of `PlainConfig` if there are no files.
+
+    If keys are named after some of the view's `tables`, there is one for each.
+    """
     documents = list(NeighbourConfigs.read(files).documents)
-    return TeamSchema("", _shape(documents) if documents else PlainConfig.model_json_schema())
+    if not documents:
+        return TeamSchema("", PlainConfig.model_json_schema())
+    shape = _shape(documents)
+    fields = shape.get("properties", {})
+    for known, field in [(name, field) for name in tables for field in fields if mentions(field, name)]:
+        shape["properties"] |= {respelt(field, known, name): fields[field] for name in tables}
+    return TeamSchema("", shape)
 
 
 def _shape(values: list[Any], name: str = "") -> dict[str, Any]:

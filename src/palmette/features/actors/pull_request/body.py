@@ -31,6 +31,7 @@ NEEDS: Mapping[Need, str] = {
     "divide": "division",
     "latest_per_key": "the newest row of a key",
     "before_cutoff": "rows before the cut-off",
+    "in_window": "windows",
 }
 """The purpose of a utility, for the description."""
 

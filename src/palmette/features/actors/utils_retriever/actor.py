@@ -190,7 +190,7 @@ def _need(demand: Demand, view: View) -> str:
     given = [f"{{{name}}} is given" for name in sorted(demand.gives)]
     given += [f"{name} is always {value}" for name, value in (demand.constants or {}).items()]
     given += [f"the object is of the class {demand.class_name}"] if demand.class_name else []
-    if demand.need == "before_cutoff":
+    if demand.need in ("before_cutoff", "in_window"):
         given.append(f"as_of - days is the same time of day that many calendar days before, in {view.zone}")
     return f"{demand.need}: {'; '.join([WANTS[demand.need].contract, *given])}"
 

@@ -61,6 +61,7 @@ def demands_of(view: View, config: Config, output: Destination) -> list[Demand]:
         windows = [feature.window for feature in view.features if feature.window is not None]
         in_days = any(window.days and not window.seconds for window in windows)
         found.append(Demand("before_cutoff", frozenset({"days"}) if in_days else frozenset()))
+        found += [Demand("in_window", frozenset({"days"}))] if in_days else []
     return found
 
 

@@ -68,7 +68,7 @@ def proofs(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
     match candidate.need:
         case "divide":
             return [_divide(candidate, kind) for kind in (_BIGINT, _DOUBLE)]
-        case "before_cutoff":
+        case "before_cutoff" | "in_window":
             return _before_cutoff(candidate, setting)
         case "latest_per_key":
             return [_latest(candidate)]
@@ -131,15 +131,16 @@ def _window(candidate: UtilityCandidate, zone: str, end: datetime, days: int | N
             (f"{days} days and a second before the cut-off", start - second, False),
         ]
     frame = Frame.of({"row": _BIGINT, "ts": _INSTANT}, [{"row": i, "ts": ts} for i, (_, ts, _) in enumerate(rows)])
+    kept = "(CALL)" if candidate.need == "before_cutoff" else "frames['events'].where(CALL)"
     body = (
         f"from datetime import UTC, datetime\nspark.conf.set('spark.sql.session.timeZone', {zone!r})\n"
         f"as_of = datetime.fromisoformat({end.isoformat()!r})\n"
-        f"kept = [row['row'] for row in (CALL).collect()]\n"
+        f"kept = [row['row'] for row in {kept}.collect()]\n"
         f"result = [kept.count(i) == 1 for i in range({len(rows)})]"
     )
     code = _code(candidate, body, df="frames['events']", time='"ts"', as_of="as_of", days=str(days))
     inputs = tuple(f"keeping a row {name} (cut-off {end:%Y-%m-%dT%H:%MZ}, zone {zone})" for name, _, _ in rows)
-    return Proof(HarnessProbe("window", code, {"events": frame}), [keep for _, _, keep in rows], inputs)
+    return Proof(HarnessProbe(candidate.need, code, {"events": frame}), [keep for _, _, keep in rows], inputs)
 
 
 def _latest(candidate: UtilityCandidate) -> Proof:
