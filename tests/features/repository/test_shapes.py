@@ -241,6 +241,40 @@ def test_constants_and_windows_are_written_as_the_team_does(repository: Callable
     assert "conf.set" not in script.text, "an expression of operators alone needs no zone"
 
 
+def test_a_name_is_imported_also_beside_others(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("scheduled")
+    with (root / "README.md").open("a", encoding="utf-8") as readme:
+        readme.write(
+            "\n- Import `from pyspark.sql import DataFrame`.\n- No user-defined functions, no pandas.\n"
+            "- **Cut-offs.** `:now` is the cut-off of a job.\n- Jobs derive from `Base`.\n"
+        )
+    script, conventions = written(root, run_spec, parquet_view())
+    assert "from pyspark.sql import DataFrame, SparkSession" in script.text
+    files = DeliveredFiles(script.text, script.path, "", "", "", conventions, "user_offers")
+    reports = rule_reports(files)[-4:]
+    assert [one.status for one in reports] == ["followed", "followed", "not checkable", "not followed"]
+    assert reports[2].rule.startswith("**Cut-offs.** `:now`") and reports[2].how == "`:now` is not found"
+
+
+def test_what_reads_its_tables_itself_is_announced(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("driven")
+    for path in (root / "src/shop").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace("tables: dict[str, DataFrame], ", "spark: SparkSession, "), encoding="utf-8")
+    (departure,) = read_conventions(root, run_spec, parquet_view()).departures
+    assert "has `compute`, which reads its tables itself" in departure
+
+
+def test_docstrings_have_the_form_of_the_readme_without_neighbours_too(
+    repository: Callable[[str], Path], run_spec: Run
+) -> None:
+    root = repository("empty")
+    (root / "README.md").write_text("- All functions have Google docstrings.\n", encoding="utf-8")
+    script, _ = written(root, run_spec, parquet_view())
+    assert "    Args:\n        spark: The Spark session.\n        config: The configuration of" in script.text
+    assert '    Args:\n        argv: The arguments of the command line.\n    """' in script.text
+
+
 def test_rules_name_classes_and_arguments(repository: Callable[[str], Path], run_spec: Run) -> None:
     root, view = repository("scheduled"), parquet_view()
     with (root / "README.md").open("a", encoding="utf-8") as readme:

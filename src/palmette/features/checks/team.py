@@ -19,6 +19,8 @@ from palmette.sandbox.suite import Suite, run_suite
 
 _SHOWN = 2000
 """Characters of a linter's output."""
+_SHORT = {"ruff": ["--output-format=concise"]}
+"""Options with which a linter reports each finding in one line, without source."""
 NOTHING_COLLECTED = 5
 """Exit code of pytest if there are no tests."""
 
@@ -144,7 +146,7 @@ class LintCheck:
 
     def _run(self, command: Sequence[str], root: Path) -> Violation | None:
         result = self.sandbox.run(
-            [*python_command("-m", *command), *self.files],
+            [*python_command("-m", *command), *_SHORT.get(command[0], ()), *self.files],
             cwd=root,
             access=Access(write=(root,)),
             limits=Limits(seconds=60),

@@ -31,6 +31,7 @@ _CANONICAL = {
 }
 """Names used by the script writer, with what they stand for."""
 _DOCSTRING = Path(__file__).with_name("docstring.py.j2")
+_MEANINGS = {"config": "The configuration of the view.", "argv": "The arguments of the command line."}
 TYPE_OBJECTS = {
     "bigint": "LongType", "int": "IntegerType", "smallint": "ShortType", "double": "DoubleType", "float": "FloatType",
     "string": "StringType", "boolean": "BooleanType", "date": "DateType", "timestamp": "TimestampType",
@@ -75,7 +76,7 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
     A template without a build function has a statement in the place of the decorated functions.
     """
     style = conventions.style
-    template = _with_forms(template, view, style)
+    template = _with_forms(template, view, conventions)
     module = ast.parse(template)
     bodies = {name: "\n".join(lines) for name, lines in parts.bodies.items()}
     helpers, features, build = list(parts.helpers), list(parts.features), next(iter(bodies))
@@ -118,13 +119,16 @@ def fill(template: str, parts: ScriptParts, view: View, conventions: Conventions
     return _headed(lines, module, [*imports, *parts.imports], constants)
 
 
-def _with_forms(template: str, view: View, style: ScriptStyle) -> str:
-    """The template with the team's form of docstrings where one only names the view."""
-    lines = template.split("\n")
+def _with_forms(template: str, view: View, conventions: Conventions) -> str:
+    """The template with the team's form of docstrings where none is the team's own, or one only names the view."""
+    style, lines = conventions.style, template.split("\n")
+    if style.docstrings in ("plain", "none"):
+        return template
     functions = [node for node in ast.walk(ast.parse(template)) if isinstance(node, ast.FunctionDef)]
     for node in sorted(functions, key=lambda node: -node.lineno):
         doc = ast.get_docstring(node) or ""
-        if doc.endswith(f" for `{view.name}`.") and "\n" not in doc:
+        is_own = conventions.skeleton and not doc.endswith(f" for `{view.name}`.")
+        if doc and not is_own and "\n" not in doc:
             whole = indent(_docstring(node, doc, style).split("\n"), node.body[0].col_offset // 4)
             lines[node.body[0].lineno - 1 : node.body[0].end_lineno] = whole
     return "\n".join(lines)
@@ -241,15 +245,15 @@ def _docstring(node: ast.FunctionDef, summary: str, style: ScriptStyle) -> str:
 def _meaning(argument: Parameter) -> str:
     """The description of a generated parameter, for a docstring."""
     kind = argument.annotation
+    if known := _MEANINGS.get(BY_NAME.get(argument.name, "other")):
+        return known
     if kind.startswith(("dict", "Dict", "Mapping")):
         return "The tables by name."
     if kind.endswith("DataFrame"):
         return "The rows with their cut-offs." if argument.name == "spine" else f"Rows of `{argument.name}`."
     if kind.endswith(("datetime", "date", "str")):
         return "The cut-off: only what was known before it counts."
-    if kind.endswith("SparkSession"):
-        return "The Spark session."
-    return "The configuration of the view." if BY_NAME.get(argument.name) == "config" else "A column."
+    return "The Spark session." if kind.endswith("SparkSession") else "A column."
 
 
 def _builder_docstring(node: ast.FunctionDef, view: View, style: ScriptStyle) -> str:

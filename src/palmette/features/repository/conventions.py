@@ -145,9 +145,18 @@ def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> t
     found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables)), tuple(view.grain)), checkout)
     if found is not None or not neighbours:
         return found, found.unexplained if found is not None else ()
-    several = builder_of(neighbours[-1].module) is None
-    what = "has no single function that builds all features" if several else "names tables in ways no rule fills"
-    return None, (f"`{neighbours[-1].module.path}` {what}; {_WRITTEN}.",)
+    model = neighbours[-1].module
+    return None, (f"`{model.path}` {_unfit_builder(model)}; {_WRITTEN}.",)
+
+
+def _unfit_builder(model: Module) -> str:
+    """What keeps a new view from being modelled on this script."""
+    if builder_of(model) is not None:
+        return "names tables in ways no rule fills"
+    for one in (*model.functions, *model.methods):
+        if inferred_returns(one) == "DataFrame" and any(p.annotation == "SparkSession" for p in one.parameters):
+            return f"has `{one.name}`, which reads its tables itself and so cannot be tried on others"
+    return "has no single function that builds all features"
 
 
 def _unfit(

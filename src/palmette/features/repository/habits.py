@@ -37,8 +37,6 @@ DOCSTRING_FORMS: Mapping[Literal["google", "numpy", "sphinx"], str] = {
 
 def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
     """The style of most neighbours. What the README spells out takes precedence."""
-    if not neighbours:
-        return ScriptStyle()
     statements = Counter(found for one in neighbours for found in _import_statements(one.module.tree))
     usual: dict[str, tuple[str, str]] = {}
     for (dotted, local, text), _ in statements.most_common():
@@ -130,7 +128,8 @@ def _helpers(
         above += [builder is not None and function.node.lineno < builder.node.lineno for function in used]
         found += used
     if not found:
-        return "none" if len(neighbours) > 1 or EXACT_FUNCTIONS.search(readme) else "private", False
+        usual: Literal["public", "private"] = "private" if neighbours else "public"
+        return "none" if len(neighbours) > 1 or EXACT_FUNCTIONS.search(readme) else usual, False
     methods = [one for neighbour in neighbours for one in neighbour.module.methods]
     if _most([one in methods for one in found]):
         return "method", _most(above)

@@ -58,7 +58,7 @@ class ReadmeConventions:
 
 
 _FENCE = re.compile(r"^[ ]{0,3}(```|~~~)[^\n]*\n(?P<body>.*?)^[ ]{0,3}\1[ ]*$", re.MULTILINE | re.DOTALL)
-_BULLET_MARK = re.compile(r"\s*([-*+]|\d+[.)])\s+")
+_BULLET_MARK = re.compile(r"\A\s*([-*+]|\d+[.)])\s+")
 
 
 class _Block(NamedTuple):

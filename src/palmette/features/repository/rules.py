@@ -35,7 +35,7 @@ _BUILDING = re.compile(
     r"|no (?:reading|writing))\b",
     re.IGNORECASE,
 )
-_DEMANDED = re.compile(r"\b(use[sd]?|calls?|compares?|must)\b", re.IGNORECASE)
+_DEMANDED = re.compile(r"\b(use[sd]?|calls?|compares?|derives?|inherits?|must)\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(where|when|if|unless|or|for|may|can)\b", re.IGNORECASE)
 """A word before a name without which a rule does not demand it, and words that make it depend on the view."""
 _CONSTANTS = re.compile(r"\bconstants?\b", re.IGNORECASE)
@@ -130,12 +130,13 @@ def _codes(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
         elif name and (node := files.functions.get(name[1])) is not None:
             yield _signature(node, name["rest"] or "", files)
         elif name and name[1] not in files.script and _FUNCTIONS.search(rule):
-            yield _Claim(f"function `{name[1]}`", holds=False)
+            yield _Claim(f"{'class' if name[1][0].isupper() else 'function'} `{name[1]}`", holds=False)
         elif name:
             is_there = name[1] in f"{files.script} {files.tests} {files.conventions.linters}"
             yield _Claim(f"`{code}` is {'used' if is_there else 'not found'}", is_there or _absent(rule, found.start()))
-        elif code in files.script:
-            yield _Claim(f"`{code}` is there", holds=True)
+        elif " " not in code or code in files.script:
+            is_there = code in files.script
+            yield _Claim(f"`{code}` is {'there' if is_there else 'not found'}", is_there or None)
 
 
 def _call_or_option(code: str, files: DeliveredFiles) -> _Claim:
@@ -181,16 +182,24 @@ def _forbidden(code: str, name: str, arguments: str, files: DeliveredFiles) -> _
 
 def _import(code: str, files: DeliveredFiles, *, is_forbidden: bool) -> _Claim:
     """An import statement, or the name that a module has (`functions as F`)."""
-    wanted = ast.unparse(ast.parse(code)) if is_python(code) else code
-    nodes = [node for node in files.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    imports = [ast.unparse(node) for node in nodes]
-    subject = wanted.split(" as ")[0].rpartition(" ")[2].rpartition(".")[2]
+    wanted, imports = _single_imports(ast.parse(code)) if is_python(code) else [code], _single_imports(files.tree)
+    subject = code.split(" as ")[0].rpartition(" ")[2].rpartition(".")[2]
     concerned = any(re.search(rf"\b{subject}\b", line) for line in imports)
     if not concerned:
         return _Claim(f"the script does not import `{subject}`", holds=True)
-    names = [f".{ast.unparse(alias)}" for node in nodes for alias in node.names]
-    is_there = wanted in imports or any(name.endswith(f".{wanted}") for name in names)
+    is_there = set(wanted).issubset(imports) or any(re.search(rf"[ .]{re.escape(code)}$", line) for line in imports)
     return _Claim(f"`{code}` is {'not ' * is_forbidden}in the script", is_there != is_forbidden)
+
+
+def _single_imports(tree: ast.Module) -> list[str]:
+    """The import statements, with one for each name."""
+    found: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            found += [ast.unparse(ast.ImportFrom(node.module, [alias], node.level)) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [ast.unparse(ast.Import([alias])) for alias in node.names]
+    return found
 
 
 def _signature(node: ast.FunctionDef, rest: str, files: DeliveredFiles) -> _Claim:
@@ -208,8 +217,10 @@ def _words(rule: str, files: DeliveredFiles) -> Iterator[_Claim]:
     if re.search(r"\bstar imports?\b", rule):
         yield _Claim("no star import", "import *" not in files.script)
     forbidden = rule[start.start() :] if (start := _NEVER.search(rule)) else ""
-    if re.search(r"\bUDFs?\b", forbidden, re.IGNORECASE):
+    if re.search(r"\bUDFs?\b|\buser-defined functions?\b", forbidden, re.IGNORECASE):
         yield _Claim("no UDF", not {"udf", "pandas_udf"} & files.called)
+    if re.search(r"\bpandas\b", forbidden):
+        yield _Claim("`pandas` is not imported", not re.search(r"\bimport pandas\b|\bfrom pandas\b", files.script))
     if re.search(r"\bprint\b", forbidden):
         yield _Claim("`print` is never called", "print" not in files.called)
     number = EXACT_FUNCTIONS.search(rule)

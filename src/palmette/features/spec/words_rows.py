@@ -276,8 +276,11 @@ def rows_of(context: WordsContext, phrase: str) -> tuple[ResolvedSource, str | N
     return options[0][:2]
 
 
-def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource, str, str]]:
-    """Yields source, condition and phrase for each value or flag of a source, placed before or after its name."""
+def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource, str | None, str]]:
+    """Yields source, condition and phrase for each value or flag of a source, placed before or after its name.
+
+    The verb of the source's time adds no condition: `tickets opened`.
+    """
     words = phrase.split()
     for cut in range(1, len(words)):
         before, after = " ".join(words[:cut]), " ".join(words[cut:])
@@ -289,6 +292,8 @@ def _kinds(context: WordsContext, phrase: str) -> Iterator[tuple[ResolvedSource,
                 yield source, f"{quoted(column)} = {sql_literal(value)}", f"{column} is {value}"
             for column in flags_of(adjective, source):
                 yield source, quoted(column), f"{column} is true"
+            if source.view.is_event and adjective.lower() in _past_tense(source):
+                yield source, None, f"it {adjective}"
 
 
 def happened(context: WordsContext, verb: str) -> ResolvedSource:

@@ -59,6 +59,15 @@ def generate(
     return run
 
 
+def test_a_class_that_no_neighbour_shows_is_the_type_of_configurations(
+    generate: Callable, user_offers: Callable[..., View], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CLASSES, "empty", "libs.config:JobConfig")
+    _, _, output, _ = generate("empty", user_offers())
+    assert "def write_features(features: DataFrame, config: JobConfig) -> None:" in output.file.text
+    assert "from libs.config import JobConfig" in output.file.text
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_skeletons(name: str, generate: Callable, user_offers: Callable[..., View]) -> None:
     actor, given, output, context = generate(name, user_offers())

@@ -114,6 +114,30 @@ def latest_broken(df: DataFrame, keys: list[str], order: str) -> DataFrame:
     assert len([*(tmp_path / "passed").iterdir()]) == 1, "only what has passed is not run again"
 
 
+def test_a_condition_for_windows_has_both_bounds(tmp_path: Path, harness: ConnectHarness) -> None:
+    from palmette.features.actors.utils_retriever.candidates import Demand, find_candidates
+    from palmette.features.actors.utils_retriever.offline import prove
+    from palmette.features.actors.utils_retriever.proofs import ProofContext
+    from palmette.features.repository import Checkout
+
+    (tmp_path / "team.py").write_text('''
+from datetime import datetime, timedelta
+from pyspark.sql import Column, functions as F
+
+def between(time: str, as_of: datetime, days: int) -> Column:
+    return (F.col(time) >= F.lit(as_of - timedelta(days=days))) & (F.col(time) < F.lit(as_of))
+
+def within(time: str, as_of: datetime, days: int) -> Column:
+    return F.col(time) >= F.lit(as_of - timedelta(days=days))
+''', encoding="utf-8")  # fmt: skip
+    checkout = Checkout(tmp_path)
+    candidates = find_candidates(checkout, Demand("in_window", frozenset({"days"})))
+    passed = PassedBefore(tmp_path / "passed")
+    found = prove(candidates, ProofContext(), checkout, harness, passed)
+    reasons = dict(zip((candidate.name for candidate in candidates), found, strict=True))
+    assert reasons["between"] == "" and "exactly at the cut-off" in reasons["within"]
+
+
 def test_a_utility_is_implicated_by_a_trace_that_leads_into_it() -> None:
     output = Utilities.model_validate(
         {

@@ -6,9 +6,10 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from palmette.features.artefacts import HOLE, Config, Conventions, Utilities
+from palmette.features.artefacts import HOLE, Config, Conventions, Parameter, Utilities
 from palmette.features.pyspark.io import function_source
 from palmette.features.repository import Neighbour
+from palmette.features.signature import BY_NAME
 from palmette.features.spec.view import View
 
 _HOMES: Mapping[str, str] = {
@@ -30,6 +31,7 @@ def write_template(
     docstring = module_docstring(view, conventions)
     if conventions.skeleton:
         return f"{docstring}\n\n{conventions.skeleton}"
+    conventions = _of_class(conventions, config.class_name.rpartition(":")[2])
     functions = [function_source(view, conventions, shape.role, [HOLE]) for shape in conventions.functions]
     imports = {f"from {utility.module} import {utility.name}" for utility in (utilities.chosen if utilities else ())}
     imports |= set(_imports("\n".join(functions), config, neighbours))
@@ -37,6 +39,19 @@ def write_template(
     functions.append(f'if __name__ == "__main__":\n    {main}()\n')
     lines = ["from __future__ import annotations", "", *sorted(imports)]
     return "\n\n\n".join(["\n".join([docstring, "", *lines]), *functions])
+
+
+def _of_class(conventions: Conventions, class_name: str) -> Conventions:
+    """The conventions with the team's class as the type of configurations that no neighbour shows."""
+
+    def typed(one: Parameter) -> Parameter:
+        is_open = BY_NAME.get(one.name) == "config" and one.annotation == "dict[str, Any]"
+        return one.model_copy(update={"annotation": class_name}) if is_open and class_name else one
+
+    functions = (
+        shape.model_copy(update={"parameters": tuple(map(typed, shape.parameters))}) for shape in conventions.functions
+    )
+    return conventions.model_copy(update={"functions": tuple(functions)})
 
 
 def module_docstring(view: View, conventions: Conventions) -> str:
