@@ -392,3 +392,18 @@ def test_entities_of_a_closed_set_and_of_a_join_are_told_apart(keys: list[str]) 
     suite = CaseSelector(resolve(spec, registry))
     edges = {f"n: {what}" for what in ("the window is 6d", "the window is 8d", "rows exactly at the cut-off count")}
     assert edges <= suite.detected(suite.cases())
+
+
+def test_ties_nulls_fractions_and_rows_without_a_key_are_told_apart(user_offers: Callable[..., View]) -> None:
+    last = {"function": "last", "source": "redemptions", "of": "amount"}
+    share = {"function": "share", "source": "redemptions", "of": "amount > 20", "window": "7d"}
+    view = user_offers(features=[
+        {"name": "amount", "dtype": "double", "aggregate": last},
+        {"name": "large", "dtype": "double", "aggregate": share},
+        {"name": "is_large", "dtype": "boolean", "derive": "large > 0.5"},
+    ])  # fmt: skip
+    suite = CaseSelector(view)
+    names = {one.what for one in suite.deviants}
+    assert {"amount: the order ends with id desc", "is_large: 0.5 became 0.6"} <= names
+    wrong = {"the rows: one is without a key", "amount: the order ends with id desc", "amount: nulls are 0"}
+    assert wrong - suite.detected(suite.cases()) == set()

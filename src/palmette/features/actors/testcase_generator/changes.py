@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from functools import partial
 from typing import Any, TypeVar
 
@@ -19,6 +20,8 @@ COLUMN = "the column is"
 """Prefix of changes to another column of the same type."""
 ORDER = "the order begins with"
 """Prefix of changes that order rows without the first column of their order."""
+TIES = "the order ends with"
+"""Prefix of changes that decide ties the other way."""
 MOST = 8
 """Maximum number of changes of one expression."""
 
@@ -70,11 +73,19 @@ def aggregate_changes(aggregate: fsc.Aggregate, source: ViewSource) -> Iterator[
         rest = aggregate.order[1:] if aggregate.order else source.table.keys
         if rest and not {each.split()[0] for each in rest} - source.schema.keys():
             yield f"{ORDER} {rest[0]}", aggregate.model_copy(update={"order": rest})
-    for what, update in (*_nulls(aggregate), *_other_columns(source, aggregate.of or "")):
+            first = aggregate.order[:1] if aggregate.order else (source.table.event_time or rest[0],)
+            ties = tuple(_reversed(each) for each in rest)
+            yield f"{TIES} {ties[-1]}", aggregate.model_copy(update={"order": (*first, *ties)})
+    for what, update in (*_nulls(aggregate, source), *_other_columns(source, aggregate.of or "")):
         yield what, aggregate.model_copy(update=update)
 
 
-def _nulls(aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
+def _reversed(order: str) -> str:
+    name, _, direction = order.partition(" ")
+    return name if direction.lower() == "desc" else f"{name} desc"
+
+
+def _nulls(aggregate: fsc.Aggregate, source: ViewSource) -> Iterator[tuple[str, dict[str, Any]]]:
     if aggregate.function in ("collect", "last_k"):
         yield "distinct is not distinct", {"distinct": not aggregate.distinct}
     if aggregate.of is None:
@@ -82,7 +93,9 @@ def _nulls(aggregate: fsc.Aggregate) -> Iterator[tuple[str, dict[str, Any]]]:
     if aggregate.function in ("count", "exists", "days_since_last"):
         yield "nulls count too", {"of": None}
     if aggregate.function in ("avg", "min", "max", "stddev", "percentile", "first", "last"):
-        yield "nulls are 0", {"of": f"coalesce({aggregate.of}, 0)"}
+        kind = source.schema.get(aggregate.of)
+        zero = "''" if kind is not None and kind.name == "string" else "0"
+        yield f"nulls are {zero}", {"of": f"coalesce({aggregate.of}, {zero})"}
     if aggregate.function == "share":
         yield "nulls are false", {"of": f"coalesce({aggregate.of}, false)"}
         yield "one row for it is enough", {"function": "max", "of": f"cast({aggregate.of} as double)"}
@@ -156,8 +169,9 @@ def _of_node(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
             for item in node.expressions if len(node.expressions) > 1 else ():
                 rest = [each.copy() for each in node.expressions if each is not item]
                 yield f"{item.sql(dialect='spark')} is forgotten", exp.In(this=node.this.copy(), expressions=rest)
-        case exp.Literal() if not node.is_string and node.this.isdigit():
-            yield f"{node.this} became {int(node.this) + 1}", exp.Literal.number(int(node.this) + 1)
+        case exp.Literal() if not node.is_string and re.fullmatch(r"\d+(\.\d+)?", node.this):
+            more = str(Decimal(node.this) + Decimal(1).scaleb(-len(node.this.partition(".")[2])))
+            yield f"{node.this} became {more}", exp.Literal.number(more)
         case exp.Not():
             yield "a negation was dropped", node.this.copy()
         case exp.Anonymous() if str(node.this).lower() in _DEFAULTING:

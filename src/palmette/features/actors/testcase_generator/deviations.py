@@ -13,6 +13,7 @@ from functools import partial
 from palmette.features.actors.testcase_generator.changes import (
     COLUMN,
     ORDER,
+    TIES,
     WINDOW,
     aggregate_changes,
     changes,
@@ -20,7 +21,14 @@ from palmette.features.actors.testcase_generator.changes import (
     other_texts,
     step_changes,
 )
-from palmette.features.actors.testcase_generator.time_misreadings import AGES, READINGS, STATES, beside, known_then
+from palmette.features.actors.testcase_generator.time_misreadings import (
+    AGES,
+    READINGS,
+    STATES,
+    WithoutKeys,
+    beside,
+    known_then,
+)
 from palmette.features.frame import Frame
 from palmette.features.frames.row_factory import RowFactory, words
 from palmette.features.oracle.errors import NotCovered, WouldFail
@@ -153,6 +161,7 @@ def _rows(view: View) -> Iterator[DeviatingView]:
     """Deviations in the rows of the output."""
     if view.spine is None:
         bare = narrowed(view, populating(view))
+        yield DeviatingView("the rows: one is without a key", (), bare, WithoutKeys, is_listed=False)
         for reading in READINGS:
             if reading.events:
                 yield DeviatingView(f"the rows: {reading.what}", (), bare, reading.reference, is_boundary=True)
@@ -184,7 +193,7 @@ def _features(factory: RowFactory) -> Iterator[DeviatingView]:
                 _with(small, changed),
                 moves_rows=False,
                 is_boundary=what.startswith(WINDOW),
-                is_listed=not what.startswith((COLUMN, ORDER)),
+                is_listed=not what.startswith((COLUMN, ORDER, TIES)),
             )
         for what, changed in _confusions(factory, feature):
             if _computed(changed) not in known:

@@ -1,4 +1,4 @@
-"""Common misreadings of time, as references that compute windows, states and ages wrongly."""
+"""Common misreadings of time and rows, as references that compute windows, states and ages wrongly."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 from palmette.features.frame import Frame
 from palmette.features.frames.calendar import as_value
 from palmette.features.oracle.clock import MICROSECOND, timestamp_of, window_start
-from palmette.features.oracle.reference import Reference, ReferenceCache
+from palmette.features.oracle.reference import Reference, ReferenceCache, longest_window
 from palmette.features.oracle.states import Row, Times
-from palmette.features.spec import Aggregate, Expression, Lookup, Table, View, ViewFeature, Window
+from palmette.features.spec import AS_OF, Aggregate, Expression, Lookup, Table, View, ViewFeature, Window
 
 
 def _known_until(by: timedelta, *kinds: str) -> type[Reference]:
@@ -73,6 +73,21 @@ class _FirstStates(Reference):
         known = [(at, row) for row in rows if (at := times.event(row)) is not None and at < cutoff]
         known.sort(key=lambda pair: pair[0], reverse=True)
         return list({tuple(row[key] for key in times.table.keys): row for _, row in known}.values())
+
+
+class WithoutKeys(Reference):
+    """Gives events without a key a row of the output."""
+
+    def keys(self) -> Iterable[Row]:
+        grain = tuple(self.view.grain)
+        for source in self.view.sources:
+            if (window := longest_window(self.view, source)) is not None and self.as_of is not None:
+                known = self.known(source.name, self.as_of)
+                rows = self.within(known.rows, known.times, window, self.as_of)
+                lacking = [row for row in rows if any(row[name] is None for name in grain)]
+                if lacking:
+                    return [*super().keys(), {**{name: lacking[0][name] for name in grain}, AS_OF: self.as_of}]
+        return super().keys()
 
 
 class _SinceFirst(Reference):
