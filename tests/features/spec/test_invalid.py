@@ -50,6 +50,16 @@ def line_of(case: dict[str, Any], before: str, text: str) -> int:
     return min(numbers, key=lambda number: abs(number - edited))
 
 
+@pytest.mark.parametrize(("was", "now", "code"), [
+    ("name: ratio", "name: orders_30d", "name-collision"),
+    ("keys: [user_id]}", "keys: [user_ids]}", "unknown-key-column"),
+])  # fmt: skip
+def test_what_follows_from_a_mistake_is_not_reported(was: str, now: str, code: str, tmp_path: Path) -> None:
+    assert was in BASE["fsc"]
+    codes = {problem.code for problem in problems_of({**BASE, "fsc": BASE["fsc"].replace(was, now, 1)}, tmp_path)}
+    assert code in codes and not codes & {"derivation-cycle", "lookup-outside-grain"}
+
+
 def test_base_is_valid() -> None:
     view = load_view(CASES / "base.yaml", CASES / "registry.yaml")
     assert view.name == "user_shop"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -198,7 +199,10 @@ class FeatureResolver:
 
     def _lookup_keys(self, lookup: Lookup, on: Mapping[str, str], there: ColumnSet, path: str) -> None:
         grain = self.scope.grain
+        is_whole = all(key in grain for entity in self.scope.spec.entities for key in entity.keys)
         for here, column in on.items():
+            if here not in grain and not is_whole:
+                continue  # follows from a key that was reported
             if here not in grain:
                 at = "on" if lookup.on is not None else "table"
                 self.report("lookup-outside-grain", f"{path}.{at}", here, grain, table=lookup.table)
@@ -271,6 +275,7 @@ class FeatureResolver:
 def derivation_order(features: Sequence[ResolvedFeature], scope: ResolutionScope) -> tuple[str, ...]:
     """Orders names so that each follows its inputs; reports cycles with their members."""
     by_name = {feature.view.name: feature for feature in features}
+    repeated = {name for name, number in Counter(feature.view.name for feature in features).items() if number > 1}
     done: dict[str, None] = {}
     path: list[str] = []
 
@@ -280,6 +285,8 @@ def derivation_order(features: Sequence[ResolvedFeature], scope: ResolutionScope
             return
         if name in path:
             cycle = [*path[path.index(name) :], name]
+            if repeated.intersection(cycle):
+                return  # follows from a name that was reported
             scope.report("derivation-cycle", f"{by_name[cycle[0]].field}.derive", name, cycle=" -> ".join(cycle))
             return
         path.append(name)
