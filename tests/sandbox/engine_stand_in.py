@@ -20,7 +20,7 @@ IMAGE = "empty"
 _FLAGS = ("--rm", "--init", "--read-only", "--interactive", "--no-healthcheck")
 _ONE = """--name --network --pull --cap-drop --log-driver --user --entrypoint --memory --memory-swap --pids-limit
     --shm-size --tmpfs"""
-_MANY = ("--security-opt", "--env", "--mount")
+_MANY = ("--security-opt", "--env", "--mount", "--device")
 _CLIENT = """#!{python} -IS
 import array, json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as service:

@@ -89,6 +89,18 @@ def test_it_is_asked_for_with_no_more_than_it_may_have(
     assert service.places and not any(one == Path.cwd() or one.exists() for one in service.places)
 
 
+def test_only_a_program_that_may_use_gpus_is_given_them(
+    contained: Sandbox, service: Service, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palmette.sandbox.access.GPU_FOLDER", tmp_path)
+    devices = [tmp_path / name for name in ("nvidiactl", "nvidia-uvm", "nvidia0")]
+    for device in devices:
+        device.touch()
+    for gpu in (False, True):
+        contained.run(python_command("-c", ""), cwd=work, access=Access(gpu=gpu, network="machine"))
+    assert [one.device for one in service.asked] == [[], [*map(str, devices)]]
+
+
 def test_it_ends_where_it_runs_when_its_time_is_over(contained: Sandbox, service: Service, work: Path) -> None:
     told = contained.run(python_command("-c", FOREVER), cwd=work, limits=Limits(seconds=2))
     assert told.ended == "timeout" and told.stdout, told

@@ -41,18 +41,6 @@ one = server.accept()[0]; one.sendall(one.recv(100).upper())
 """
 
 
-LEVELS = ["bubblewrap", "landlock", *filter(None, [os.environ.get("PALMETTE_TEST_CONTAINER")])]
-"""With `PALMETTE_TEST_CONTAINER=podman:IMAGE` that, too."""
-
-
-@pytest.fixture(scope="module", params=LEVELS)
-def isolated(request: pytest.FixtureRequest) -> Sandbox:
-    try:
-        return Sandbox(best_isolation(_trial, request.param))
-    except MachineError as error:
-        pytest.skip(str(error))
-
-
 @pytest.mark.parametrize("name", QUICK.split())
 def test_a_hostile_program_gets_nothing(isolated: Sandbox, name: str) -> None:
     for program in programs(frozenset({name})):

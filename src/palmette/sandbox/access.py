@@ -35,6 +35,8 @@ class Access(Model):
     """TCP ports that it may connect to if the kernel cannot give it a network of its own; the limit applies to ports on
     any machine.
     """
+    gpu: bool = False
+    """Whether it may use NVIDIA GPUs, if the machine has any."""
 
 
 class Limits(Model):
@@ -102,6 +104,7 @@ class Paths:
         java = [Path(home) for home in (env.get("JAVA_HOME"),) if home]
         given = [*map(Path, SYSTEM), *interpreter(), *java, *access.read, cwd]
         self.read = [path for path in _topmost(given) if not _is_below(path, self.write)]
+        self.devices = gpu_devices() if access.gpu else []
 
     def mounts(self) -> list[tuple[Path, bool]]:
         """Every path and whether it is writable; parents first."""
@@ -118,6 +121,16 @@ SYSTEM: Sequence[str] = (
     *(f"/etc/{name}" for name in _SETTINGS.split()),
 )
 """Readable by every program: system programs, libraries and their settings, without keys and logs."""
+
+
+GPU_FOLDER = Path("/dev")
+
+
+def gpu_devices() -> list[Path]:
+    """The devices that CUDA needs; without the driver's memory device there are none, because it would fail."""
+    names = ("nvidiactl", "nvidia-uvm", "nvidia[0-9]*")
+    found = [path for name in names for path in GPU_FOLDER.glob(name)]
+    return found if GPU_FOLDER / "nvidia-uvm" in found else []
 
 
 def interpreter() -> list[Path]:

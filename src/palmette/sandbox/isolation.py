@@ -93,6 +93,7 @@ class Bubblewrap:
             *("--die-with-parent", "--cap-drop", "ALL"),
             *("--proc", "/proc", "--dev", "/dev", *private),
             *(part for path, writable in paths.mounts() for part in _mount(path, writable)),
+            *(part for device in paths.devices for part in ("--dev-bind", str(device), str(device))),
             *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"),
             *("--chdir", str(command.cwd), "--", *command.argv),
         )
@@ -139,7 +140,7 @@ class Landlock:
         forbidden = rules(
             own_files=False, own_network=network is not None or not is_closed, guards_truncation=landlock_version() >= 3
         )
-        read, write = [*map(str, paths.read), "/proc"], [*map(str, paths.write), *_DEVICES]
+        read, write = [*map(str, paths.read), "/proc"], [*map(str, (*paths.write, *paths.devices)), *_DEVICES]
         landlock: dict[str, object] = {"read": read, "write": write, "ports": ports}
         # Semaphores would need /dev/shm; joblib warns if it cannot create them.
         return Walls(command.argv, {"JOBLIB_MULTIPROCESSING": "0", **command.env}, landlock, filter_of(forbidden))
@@ -237,12 +238,14 @@ class Container:
         file = command.scratch / ".command"
         file.write_bytes(marshal.dumps(spec))
         access = access.model_copy(update={"read": (*access.read, GATE.parent)})
+        paths = Paths(access, command.cwd, command.env, command.scratch)
         argv = (
             *self._run(name, f"container:{network.name}" if network else "host"),
             *("--interactive", "--memory", f"{limits.memory}m", "--memory-swap", f"{limits.memory}m"),
             *("--pids-limit", str(THREADS * limits.processes), "--shm-size", f"{PRIVATE_MB}m"),
             *("--tmpfs", f"/tmp:rw,exec,mode=1777,size={PRIVATE_MB}m"),
-            *_mounts(Paths(access, command.cwd, command.env, command.scratch)),
+            *_mounts(paths),
+            *(f"--device={device}" for device in paths.devices),
             *(self._image, "-I", "-S", "-c", _BECOME, str(GATE.parent.parent), str(file)),
         )
         soon = ("--time", "0") if self._engine == "podman" else ()

@@ -32,7 +32,7 @@ def surroundings(folder: Path, read: tuple[Path, ...] = (), write: tuple[Path, .
     models = weights_folder()
     known = {FOLDER: str(models)} if models else {}
     return {
-        "access": Access(read=(folder, *read, *([models] if models else [])), write=write),
+        "access": Access(read=(folder, *read, *([models] if models else [])), write=write, gpu=True),
         "env": {"PYTHONPATH": str(folder), **known},
     }
 

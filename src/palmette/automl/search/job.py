@@ -104,7 +104,7 @@ def run_module(sandbox: Sandbox, module: str, folder: Path, seconds: float) -> E
     return sandbox.run(
         python_command("-m", module, str(folder)),
         cwd=folder,
-        access=Access(read=(*parts, *([models] if models else [])), write=(folder,)),
+        access=Access(read=(*parts, *([models] if models else [])), write=(folder,), gpu=True),
         env={**ONE_THREAD, **UNOPENED, "PYTHONPATH": str(library)} | ({FOLDER: str(models)} if models else {}),
         limits=Limits(seconds=seconds, file_mb=FILE_MB, disk_mb=4 * FILE_MB),
     )
