@@ -44,6 +44,7 @@ NONE: frozenset[str] = frozenset()
     ("build_session", NONE, "f(app_name: str) -> SparkSession", "f({app_name})"),
     ("build_session", NONE, "f(master: str = 'x') -> 'SparkSession'", "f()"),
     ("load_config", NONE, "f(path: str | Path)", "f({path})"),
+    ("load_config", NONE, "f(path: Path) -> Settings", "f(Path({path}))"),
     ("load_config", NONE, "f(*paths: str)", None),
     ("load_config", NONE, "run(config_path: str) -> None", None),
     ("in_window", DAYS, "f(time: str, as_of: datetime, days: int) -> Column", "f({time}, {as_of}, {days})"),

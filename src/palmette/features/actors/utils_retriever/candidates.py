@@ -201,6 +201,8 @@ def _argument(slot: Slot, parameter: Parameter, demand: Demand) -> str | None:
         return None
     if slot.name == "spark" and demand.need == "write_table":
         return "{df}.sparkSession"
+    if slot.kind == "text" and re.fullmatch(r"(\w+\.)?Path", parameter.annotation):
+        return f"Path({{{slot.name}}})"
     is_list = re.match(r"(list|Sequence|Iterable|tuple)\b", parameter.annotation)
     return f"[{{{slot.name}}}]" if slot.kind == "text" and is_list else f"{{{slot.name}}}"
 
