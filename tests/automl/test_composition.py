@@ -93,7 +93,8 @@ def test_each_kind_has_the_usual_encoder_of_the_layout(learner: str, expected: M
 @pytest.mark.parametrize(("seconds", "expected"), [(30, "image_shapes_scores"), (300, "image_scores")])
 def test_pictures_beside_numbers_are_encoded_as_well_as_the_budget_allows(seconds: float, expected: str) -> None:
     facts = DataFacts(340, 65, "regression", 1, 0, "rmsle", 8, ("number", *("image",) * 4), seconds=seconds)
-    assert usual_encoder("image", "tree", facts).name == expected  # type: ignore[union-attr]
+    chosen = usual_encoder("image", "tree", facts)
+    assert chosen is not None and chosen.name == expected
 
 
 def test_a_candidate_may_name_encoders() -> None:
