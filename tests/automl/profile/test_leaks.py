@@ -158,6 +158,10 @@ PLANTED: dict[str, Planted] = {
         _with(mark=lambda f, r: np.where(r.random(len(f)) < 0.025, "b", np.where(_yes(f), "b", "a"))), *CLASS,
         "suspicious-jump", ("mark",), ("report",),
     ),
+    "a threshold between two quantiles": Planted(
+        lambda r: classes(count=300).assign(rain=lambda f: np.where(_yes(f), 1 + r.exponential(5, 300), r.random(300))),
+        *CLASS, "target-proxy", ("rain",), ("report",),
+    ),
     "entities on both sides": Planted(_visits, *CLASS, "shared-entities", ("patient_id",), ("group",)),
     "equal rows on both sides": Planted(
         lambda r: pd.concat([classes(count=600)] * 2, ignore_index=True), *CLASS, "equal-rows", (), ("group",)
