@@ -155,7 +155,9 @@ class UtilsRetriever(Agent):
         return f"{names} failed where it was used: {violation.message}" if names else None
 
     def _demands(self, config: Config) -> list[Demand]:
-        return demands_of(self.view, config, self.run_spec.output)
+        """What the view needs; few teams have a condition for windows, so it is looked for where one may be it."""
+        every = demands_of(self.view, config, self.run_spec.output)
+        return [one for one in every if one.need != "in_window" or self._find_candidates([one])]
 
     def _prove(self, candidates: Sequence[UtilityCandidate], config: Config) -> list[str]:
         setting = setting_of(self.view, config, self.run_spec.output)
