@@ -1,6 +1,6 @@
 """Association of columns with the target: mutual information, and the error one alone removes on unseen rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -182,19 +182,20 @@ class LeakContext:
         """As `reduction_of`, with ranges that a tree chose on the seen half: a threshold need not be a quantile."""
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-        kind, found = DecisionTreeClassifier if self.is_classes else DecisionTreeRegressor, 0.0
-        half, reduction = _half(len(values)), _class_reduction if self.is_classes else _rank_reduction
-        for learn in (half, ~half):
-            tree = kind(max_leaf_nodes=COARSE, random_state=0).fit(values[learn], self._measured_on[learn])
-            found += reduction(tree.apply(values), self._measured_on, learn) / 2
-        return found
+        kind = DecisionTreeClassifier if self.is_classes else DecisionTreeRegressor
+        tree = kind(max_leaf_nodes=COARSE, random_state=0)
+        return self._in_halves(lambda learn: tree.fit(values[learn], self._measured_on[learn]).apply(values))
 
     def reduction_of(self, codes: Codes) -> float:
         """Share of the dummy's error that codes of `rows` remove on the half of the rows that they did not see."""
-        if len(codes) < 20:
+        return self._in_halves(lambda _: codes)
+
+    def _in_halves(self, codes: Callable[[npt.NDArray[np.bool_]], Codes]) -> float:
+        """Share of the dummy's error that the codes learnt on one half of `rows` remove on the other; the mean."""
+        if len(self.rows) < 20:
             return 0.0
-        half, reduction = _half(len(codes)), _class_reduction if self.is_classes else _rank_reduction
-        return max(0.0, sum(reduction(codes, self._measured_on, learn) for learn in (half, ~half)) / 2)
+        half, reduction = _half(len(self.rows)), _class_reduction if self.is_classes else _rank_reduction
+        return max(0.0, sum(reduction(codes(learn), self._measured_on, learn) for learn in (half, ~half)) / 2)
 
     def reduction_by_presence(self, name: str) -> float:
         """Share of the dummy's error that the presence of a value removes."""
