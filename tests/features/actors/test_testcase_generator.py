@@ -344,8 +344,9 @@ def test_what_rows_find_in_other_tables_is_told_apart() -> None:
     feature = {"name": "least", "dtype": "decimal(12,2)", "aggregate": least}
     suite = suite_with([then, now], feature, keys=["user_id"])
     wrong = {f"least: {what}" for what in (
-        "rows exactly at the cut-off count", "rows exactly at the start of the window do not count", "min became max",
-        "the window is 8d", "windows go by availability", "nulls are 0")}  # fmt: skip
+        "rows exactly at the start of the window do not count", "min became max", "the window is 8d",
+        "windows go by availability", "nulls are 0")}  # fmt: skip
+    wrong.add("redemptions: rows known exactly at the cut-off count")
     wrong.add("redemptions: offer_snapshots at the time when the event was known")
     assert wrong - suite.detected(suite.cases()) == set()
 
@@ -407,3 +408,36 @@ def test_ties_nulls_fractions_and_rows_without_a_key_are_told_apart(user_offers:
     assert {"amount: the order ends with id desc", "is_large: 0.5 became 0.6"} <= names
     wrong = {"the rows: one is without a key", "amount: the order ends with id desc", "amount: nulls are 0"}
     assert wrong - suite.detected(suite.cases()) == set()
+
+
+LAST = {"name": "last", "dtype": "string", "aggregate": {"function": "last", "source": "redemptions", "of": "channel"}}
+
+
+def test_a_null_that_is_kept_and_ties_by_position_are_told_apart() -> None:
+    suite = suite_of({"filter": "amount > 1"}, LAST, keys=["user_id"])
+    wrong = {"a null is kept", "the last row in the table wins ties", "the first row in the table wins ties"}
+    assert {f"last: {what}" for what in wrong} - suite.detected(suite.cases()) == set()
+
+
+def test_an_event_at_the_cut_off_is_left_out_for_its_own_time_alone() -> None:
+    suite = suite_of({"filter": "amount > 1"}, LAST, keys=["user_id"])
+    assert "last: rows exactly at the cut-off count" in suite.detected(suite.cases())
+    late = [row for case in suite.cases() for row in case.given["redemptions"] if row["redeemed_at"] == case.as_of]
+    assert late and all(row["available_at"] < row["redeemed_at"] for row in late)
+
+
+def test_comparisons_of_computed_values_have_rows_on_both_sides(user_offers: Callable[..., View]) -> None:
+    count = {"function": "count", "source": "redemptions"}
+    share = {"function": "share", "source": "redemptions", "of": "amount > 0.5 * discount"}
+    view = user_offers(
+        sources=[{"name": "redemptions", "steps": [{"compute": {"discount": "amount * 0 + 3"}}]}],
+        features=[
+            {"name": "week", "dtype": "bigint", "aggregate": {**count, "window": "7d"}},
+            {"name": "month", "dtype": "bigint", "aggregate": {**count, "window": "30d"}},
+            {"name": "busy", "dtype": "boolean", "derive": "week > 0.4 * month"},
+            {"name": "dear", "dtype": "double", "aggregate": share},
+        ],
+    )
+    suite = CaseSelector(view)
+    wrong = {"busy: gt became gte", "busy: 0.4 became 0.5", "dear: in of, gt became gte", "dear: in of, 0.5 became 0.6"}
+    assert wrong <= suite.possible, sorted(suite.possible)

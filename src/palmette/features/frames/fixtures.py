@@ -82,7 +82,7 @@ def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[
         for name, each in fixture.rows(entity, cutoff).items():
             rows[name] += each
     scores = _scores(factory, rows, cutoff)
-    found = [scores.get(repr(_grain(factory, entity))) for entity in entities]
+    found = [scores.get(repr(grain_of(factory, entity))) for entity in entities]
     fixtures = [replace(each, features=one or frozenset()) for each, one in zip(tried, found, strict=True)]
     there = [each for each, one in zip(fixtures, found, strict=True) if one is not None]
     picked: list[Fixture] = []
@@ -99,7 +99,8 @@ def find_fixtures(factory: RowFactory, cutoff: datetime, most: int = 4) -> list[
     return [replace(each, quiet=one.values) for each, one in zip(picked, quiet, strict=True)]
 
 
-def _grain(factory: RowFactory, entity: EntityNumbers) -> list[Any]:
+def grain_of(factory: RowFactory, entity: EntityNumbers) -> list[Any]:
+    """The keys of the entity's row in the output."""
     values = []
     for key, kind in factory.view.grain.items():
         link = factory.keys.links[ColumnRef(GRAIN, key)]
@@ -109,22 +110,28 @@ def _grain(factory: RowFactory, entity: EntityNumbers) -> list[Any]:
 
 def _scores(factory: RowFactory, rows: dict[str, list[Row]], cutoff: datetime) -> dict[str, frozenset[str]]:
     """By grain: the features with a value. 0, false and empty count only if no entity has another value."""
-    view = factory.view
-    try:
-        output = expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
-    except (NotCovered, WouldFail):
-        return {}
+    defaults = {each.name: each.default for each in factory.view.features}
     found = [
-        {each.name: row[each.name] for each in view.features if row.get(each.name) not in (None, each.default)}
-        for row in output.rows
+        (key, {name: row[name] for name, default in defaults.items() if row.get(name) not in (None, default)})
+        for key, row in outputs(factory.view, factory, rows, cutoff)
     ]
-    something = {name for values in found for name, value in values.items() if value}
+    something = {name for _, values in found for name, value in values.items() if value}
     scores: dict[str, frozenset[str]] = {}
-    for row, values in zip(output.rows, found, strict=True):
-        key = repr([row[name] for name in view.grain])
+    for key, values in found:
         named = frozenset(name for name, value in values.items() if value or name not in something)
         scores[key] = scores.get(key, frozenset()) | named
     return scores
+
+
+def outputs(
+    view: View, factory: RowFactory, rows: Mapping[str, Sequence[Row]], cutoff: datetime
+) -> list[tuple[str, Mapping[str, Any]]]:
+    """The rows of a view of the factory's tables, each after its grain as text; none if the oracle has no answer."""
+    try:
+        output = expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
+    except (NotCovered, WouldFail):
+        return []
+    return [(repr([row[name] for name in view.grain]), row) for row in output.rows]
 
 
 def prune(factory: RowFactory, cutoff: datetime) -> None:
@@ -213,14 +220,22 @@ class ScenarioBuilder:
             given[table.name].append(factory.row(table, entity, fixture.values[table.name], self.cutoff))
         self.add(*about, given)
 
-    def events(self, fixture: Fixture, table: Table, events: Iterable[Event], about: tuple[str, str]) -> None:
-        """As `case`, for a new entity with these events."""
+    def events(
+        self,
+        fixture: Fixture,
+        table: Table,
+        events: Iterable[Event],
+        about: tuple[str, str],
+        *,
+        backwards: bool = False,
+    ) -> None:
+        """As `case`, for a new entity with these events; with descending keys if `backwards`."""
         entity = self.entity()
         rows = []
         for at, values, available, others, number in events:
             owner = entity.stranger(others, number)
             rows.append(self.factory.row(table, owner, values, at, available=available))
-        self.case(fixture, table, entity, rows, about)
+        self.case(fixture, table, entity, rows[::-1] if backwards else rows, about)
 
     def rows(self) -> dict[str, list[Row]]:
         """The rows of all parts, by table."""

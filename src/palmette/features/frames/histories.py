@@ -1,19 +1,13 @@
-"""Several events of one entity: their distances, the states between them, and numbers and ages around thresholds."""
+"""Several events of one entity: their distances, and the states between them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from palmette.features.frames.fixtures import Fixture, ScenarioBuilder
-from palmette.features.frames.keys import GRAIN
 from palmette.features.frames.row_factory import EntityNumbers, Event, Row
 from palmette.features.frames.test_scenarios import DAY, HOUR, relevant
-from palmette.features.spec import Aggregate, Table, ViewFeature
-
-_COUNTS = ("count", "count_distinct", "approx_count_distinct")
-MOST_EVENTS = 12
-"""Conditions on higher counts are left to the random scenarios; these cases must stay readable."""
-MOST_THRESHOLDS = 6
-"""Maximum number of thresholds per feature."""
+from palmette.features.oracle.clock import MICROSECOND
+from palmette.features.spec import Table
 
 
 def histories(builder: ScenarioBuilder) -> None:
@@ -86,10 +80,8 @@ def states(builder: ScenarioBuilder) -> None:
                 (f"a state that ends just after the {what}", -10 * DAY, -5 * DAY, step),
                 (f"the first state exactly at the {what}", none, DAY, None),
             ):
-                entity = builder.entity()
-                rows = _successive(
-                    builder, table, entity, (moment + first, moment + second), None if end is None else moment + end
-                )
+                entity, ends = builder.entity(), None if end is None else moment + end
+                rows = _successive(builder, table, entity, (moment + first, moment + second), ends, moment)
                 builder.case(builder.fixtures[0], table, entity, rows, (f"states_of_{table.name}", note))
         _meanwhile(builder, table)
 
@@ -118,14 +110,17 @@ def members(builder: ScenarioBuilder) -> None:
 
 
 def _overtaken(builder: ScenarioBuilder, table: Table, what: str, moment: datetime) -> None:
-    """Adds an old state that becomes available only after a newer one."""
-    factory, fixture, entity = builder.factory, builder.fixtures[0], builder.entity()
-    rows = [
-        factory.row(table, entity, fixture.values[table.name], moment - 10 * DAY, available=moment - DAY),
-        factory.row(table, entity, fixture.contrast(table, entity.number), moment - 5 * DAY),
-    ]
-    note = f"an older state known after a newer one, before the {what}"
-    builder.case(builder.fixtures[0], table, entity, rows, (f"states_of_{table.name}", note))
+    """Adds an old state that becomes available only after a newer one, and a new one known too late."""
+    factory, fixture, begins = builder.factory, builder.fixtures[0], (moment - 10 * DAY, moment - 5 * DAY)
+    for note, known in (
+        (f"an older state known after a newer one, before the {what}", (moment - DAY, begins[1])),
+        (f"a new state known exactly at the {what}", (begins[0], moment)),
+    ):
+        entity = builder.entity()
+        values = fixture.values[table.name], fixture.contrast(table, entity.number)
+        given = zip(values, begins, known, strict=True)
+        rows = [factory.row(table, entity, each, begin, available=at) for each, begin, at in given]
+        builder.case(fixture, table, entity, rows, (f"states_of_{table.name}", note))
 
 
 def _meanwhile(builder: ScenarioBuilder, table: Table) -> None:
@@ -138,7 +133,7 @@ def _meanwhile(builder: ScenarioBuilder, table: Table) -> None:
         given = fixture.rows(entity, builder.cutoff)
         at, change, known = (builder.cutoff - units * unit for units in (4, 2, 1))
         given[events.name] = [factory.row(events, entity, fixture.values[events.name], at, available=known)]
-        given[table.name] = _successive(builder, table, entity, (at - 10 * DAY, change), None)
+        given[table.name] = _successive(builder, table, entity, (at - 10 * DAY, change), None, builder.cutoff)
         builder.add(f"states_of_{table.name}", f"a new state between {events.name} and when they are known", given)
 
 
@@ -148,59 +143,12 @@ def _successive(
     entity: EntityNumbers,
     begins: tuple[datetime, datetime],
     end: datetime | None,
+    moment: datetime,
 ) -> list[Row]:
+    """Two states, both known before the moment at which the table is looked into."""
     row, fixture = builder.factory.row, builder.fixtures[0]
+    known = [min(begin, moment - early * MICROSECOND) for begin, early in zip(begins, (2, 1), strict=True)]
     return [
-        row(table, entity, fixture.values[table.name], begins[0], until=begins[1]),
-        row(table, entity, fixture.contrast(table, entity.number), begins[1], until=end),
+        row(table, entity, fixture.values[table.name], begins[0], available=known[0], until=begins[1]),
+        row(table, entity, fixture.contrast(table, entity.number), begins[1], available=known[1], until=end),
     ]
-
-
-def thresholds(builder: ScenarioBuilder) -> None:
-    """For counts and recencies that other expressions use, adds rows on both sides of every threshold."""
-    for feature in builder.factory.view.features:
-        computed = feature.computation
-        known = builder.factory.predicate_values.literals.get(feature.name, [])
-        numbers = [each for each in dict.fromkeys(known) if not isinstance(each, str | bool) and each > 0]
-        if not isinstance(computed, Aggregate) or not numbers:
-            continue
-        table = builder.factory.view.source(computed.source).table
-        if table.kind != "event":
-            continue
-        fixture = builder.fixture_of(feature.name)
-        for number in numbers[:MOST_THRESHOLDS]:
-            if computed.function == "days_since_last":
-                _ages(builder, feature, table, fixture, number)
-            elif computed.function in _COUNTS and number <= MOST_EVENTS:
-                _counts(builder, feature, table, fixture, int(number))
-
-
-def _ages(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, days: float) -> None:
-    step = builder.factory.step(table)
-    for note, more in (("exactly", timedelta(0)), ("just more than", step), ("just less than", -step)):
-        event = Event(builder.cutoff - days * DAY - more, fixture.values[table.name])
-        about = f"thresholds_of_{feature.name}", f"{table.name} {note} {days:g} days before the cut-off"
-        builder.events(fixture, table, [event], about)
-
-
-def _counts(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture, number: int) -> None:
-    for count in (number - 1, number, number + 1):
-        if count > 0:
-            events = list(_several(builder, feature, table, fixture))[:count]
-            builder.events(fixture, table, events, (f"thresholds_of_{feature.name}", f"{count} {table.name}"))
-
-
-def _several(builder: ScenarioBuilder, feature: ViewFeature, table: Table, fixture: Fixture) -> Iterator[Event]:
-    """Events that count, at distinct times and, if the function counts distinct values, with distinct values."""
-    factory, apart = builder.factory, max(HOUR, builder.factory.step(table))
-    assert isinstance(feature.computation, Aggregate)
-    column = table.column(feature.computation.of or "")
-    link = factory.keys.link(table, column.name) if column is not None else None
-    value_pool = factory.value_pools[table.name, column.name] if column in factory.free(table) else []
-    for index in range(MOST_EVENTS + 1):
-        values = dict(fixture.values[table.name])
-        if column is not None and value_pool and feature.computation.function != "count":
-            values[column.name] = value_pool[index % len(value_pool)]
-        others = (link,) if link is not None and link.table != GRAIN else ()
-        at = builder.cutoff - max(factory.soon, factory.step(table)) - index * apart
-        yield Event(at, values, None, others, index)

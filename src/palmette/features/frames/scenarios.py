@@ -9,9 +9,10 @@ from typing import NamedTuple
 from palmette.features.frame import Frame
 from palmette.features.frames.calendar import CutOffs, cut_offs, years_around
 from palmette.features.frames.fixtures import Fixture, ScenarioBuilder, find_fixtures, would_fail
-from palmette.features.frames.histories import histories, states, thresholds
+from palmette.features.frames.histories import histories, states
 from palmette.features.frames.row_factory import LONG_AGO, EntityNumbers, Row, RowFactory
 from palmette.features.frames.test_scenarios import DAY, HOUR, absences, boundaries, empty, midnights, repeats, values
+from palmette.features.frames.thresholds import thresholds
 from palmette.features.spec import Table, View, Window
 
 EVENTS = 250

@@ -25,6 +25,10 @@ class EventTiming(NamedTuple):
     at: datetime
     available: datetime | None = None
 
+    @property
+    def is_late(self) -> bool:
+        return self.available is not None and self.available > self.at
+
 
 def boundaries(builder: ScenarioBuilder) -> None:
     """Adds events at every critical time: alone, second of two, and next to an event that produces the output row."""
@@ -40,9 +44,9 @@ def boundaries(builder: ScenarioBuilder) -> None:
                 ]
                 about = f"{table.name}_around_the_edges", f"{table.name} around the cut-off and the window starts"
                 builder.events(fixture, table, events, about)
-            outside = [(edges[i - 2], each) for i, each in enumerate(edges) if each.available]
+            outside = [(edges[i - 2], each) for i, each in enumerate(edges) if each.is_late]
             for timings in (*zip((*edges, *late)), *outside):
-                theme = "known_late" if timings[0].available else "at_the_edges"
+                theme = "known_late" if timings[0].is_late else "at_the_edges"
                 about = f"{table.name}_{theme}", f"{table.name} {', and '.join(each.note for each in timings)}"
                 builder.events(fixture, table, [Event(at, given, available) for _, at, available in timings], about)
             for note, at, available in edges if backwards else ():
@@ -87,11 +91,12 @@ def relevant(builder: ScenarioBuilder, table: Table) -> list[Fixture]:
 
 def _edges(builder: ScenarioBuilder, table: Table) -> Iterator[EventTiming]:
     cutoff, zone, step = builder.cutoff, builder.factory.zone, builder.factory.step(table)
+    early = None if table.available_time is None else cutoff - MICROSECOND  # only their own time keeps them out
     yield EventTiming("shortly before the cut-off", builder.usual)
-    yield EventTiming("exactly at the cut-off", cutoff)
+    yield EventTiming("exactly at the cut-off", cutoff, early)
     yield EventTiming("just before the cut-off", cutoff - step)
-    yield EventTiming("just after the cut-off", cutoff + step)
-    yield EventTiming("a day after the cut-off", cutoff + DAY)
+    yield EventTiming("just after the cut-off", cutoff + step, early)
+    yield EventTiming("a day after the cut-off", cutoff + DAY, early)
     yield EventTiming("at the midnight before the cut-off", midnight(day_of(cutoff, zone), zone))
     for window in builder.factory.windows_of(table):
         start = window_start(cutoff, window, zone)
@@ -225,10 +230,14 @@ def repeats(builder: ScenarioBuilder) -> None:
             builder.events(fixture, table, events, (about, f"four {table.name}, two at the same time"))
             for column in factory.free(table):
                 pool = factory.value_pools[table.name, column.name][:4]
-                for order in (pool, pool[::-1], [*pool, *pool], [*pool[:2], *pool[:3]]):
+                nulls = [[None, *pool[:1], None], [*pool[:1], None, *pool[:1]]] if column.nullable and pool else []
+                for order in (pool[::-1], pool, [*pool, *pool], [*pool[:2], *pool[:3]], *nulls):
                     given = [{**plain, column.name: value} for value in order]
                     events = [Event(builder.cutoff - (2 + i // 2) * HOUR, each) for i, each in enumerate(given)]
-                    builder.events(fixture, table, events, (about, f"{column.name} that repeats or ties"))
+                    note = "that repeats or ties" if None not in order else "that is null beside others"
+                    builder.events(
+                        fixture, table, events, (about, f"{column.name} {note}"), backwards=order is pool
+                    )
             if not table.keys_enforced:
                 entity = builder.entity()
                 row = factory.row(table, entity, plain, builder.usual)

@@ -55,6 +55,15 @@ class PredicateValues:
             self._read(view.spine.where)
         self._propagate()
 
+    def origins(self, names: Iterable[str]) -> set[str]:
+        """The names, and everything that they are computed from."""
+        found, left = set[str](), list(names)
+        while left:
+            if (name := left.pop()) not in found:
+                found.add(name)
+                left += self.bases.get(name, ())
+        return found
+
     def _propagate(self) -> None:
         """Gives the values of derived columns to the columns they are computed from."""
         for _ in range(len(self.bases)):
@@ -179,11 +188,12 @@ def value_pool(column: RegisteredColumn, predicate_values: PredicateValues) -> l
     """Distinct non-null values for the column, ordinary ones first."""
     kind = column.type.parsed
     if column.values:
-        return [_typed(kind, value) for value in column.values]
-    return _legal(kind, [*_near_literals(column, kind, predicate_values), *_usual(column, kind, predicate_values)])
+        return [typed(kind, value) for value in column.values]
+    return legal(kind, [*_near_literals(column, kind, predicate_values), *_usual(column, kind, predicate_values)])
 
 
-def _legal(kind: SparkType, values: Iterable[Any]) -> list[Any]:
+def legal(kind: SparkType, values: Iterable[Any]) -> list[Any]:
+    """The distinct values that a column of this type can hold, without null."""
     found: list[Any] = []
     for value in values:
         is_known = any(type(value) is type(other) and value == other for other in found)
@@ -200,7 +210,7 @@ def _fits(kind: SparkType, value: Any) -> bool:
     return True
 
 
-def _typed(kind: SparkType, value: Literal) -> Any:
+def typed(kind: SparkType, value: Literal) -> Any:
     """Converts a literal to the type; None if that fails."""
     if isinstance(value, bool) or kind.name == "boolean":
         return value if isinstance(value, bool) and kind.name == "boolean" else None
@@ -219,13 +229,13 @@ def _near_literals(column: RegisteredColumn, kind: SparkType, predicate_values: 
     literals = predicate_values.literals.get(column.name, [])
     if kind.name == "string":
         return _texts(column.name, literals, predicate_values)
-    values = [_typed(kind, value) for value in literals]
-    step = _step(kind)
+    values = [typed(kind, value) for value in literals]
+    step = step_of(kind)
     known = [value for value in values if value is not None]
     return [near for value in known for near in ([value] if step is None else [value, value + step, value - step])]
 
 
-def _step(kind: SparkType) -> Any:
+def step_of(kind: SparkType) -> Any:
     """The smallest sensible difference between two values."""
     if kind.name in ("date", "timestamp"):
         return timedelta(days=1)

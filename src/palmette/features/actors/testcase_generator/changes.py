@@ -162,7 +162,7 @@ def _of_node(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
     if kind := _OPERATORS.get(type(node)):
         yield (f"{type(node).key} became {kind.key}", kind(this=node.this.copy(), expression=node.expression.copy()))
     match node:
-        case exp.And():
+        case exp.And() | exp.Or():
             yield "a condition was dropped", node.this.copy()
             yield "a condition was dropped", node.expression.copy()
         case exp.In():

@@ -25,6 +25,7 @@ from palmette.features.actors.testcase_generator.time_misreadings import (
     AGES,
     READINGS,
     STATES,
+    TIES_BY_POSITION,
     WithoutKeys,
     beside,
     known_then,
@@ -199,8 +200,9 @@ def _features(factory: RowFactory) -> Iterator[DeviatingView]:
             if _computed(changed) not in known:
                 known.add(_computed(changed))
                 yield _unlisted(f"{feature.name}: {what}", (feature.name,), _with(own, changed))
-        if isinstance(feature.computation, fsc.Aggregate) and feature.computation.function == "days_since_last":
-            yield from (_unlisted(f"{feature.name}: {what}", names, small, reference) for what, reference in AGES)
+        if isinstance(one := feature.computation, fsc.Aggregate):
+            found = AGES if one.function == "days_since_last" else TIES_BY_POSITION if len(one.order or ()) > 1 else ()
+            yield from (_unlisted(f"{feature.name}: {what}", names, small, reference) for what, reference in found)
 
 
 def _computed(feature: ViewFeature) -> str:
@@ -214,6 +216,13 @@ def _confusions(factory: RowFactory, feature: ViewFeature) -> Iterator[tuple[str
         yield "the result is whole", replace(feature, derive=f"floor({feature.derive})")
     if not isinstance(one, fsc.Aggregate | fsc.Expression):
         return
+    if isinstance(one, fsc.Aggregate) and one.function in ("first", "last") and one.of and one.order:
+        names, ways = zip(*(each.partition(" ")[::2] for each in one.order), strict=True)
+        pick = "max_by" if (one.function == "last") == (ways[0] != "desc") else "min_by"
+        if len(set(ways)) == 1:
+            sql = f"{pick}({one.of}, struct({', '.join(names)}))"
+            kept = fsc.Expression(sql=sql, source=one.source, where=one.where, window=one.window, by=one.by)
+            yield "a null is kept", replace(feature, computation=kept)
     found = [*_other_rows(factory, one)]
     match one:
         case fsc.Aggregate(function="top_k" | "mode", rank_by=None):

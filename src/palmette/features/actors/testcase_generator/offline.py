@@ -116,21 +116,21 @@ class CaseSelector:
         return list(found.values())
 
     def _case(self, group: Sequence[CaseCandidate]) -> TestCase:
-        """The situations of a group as one case, with the smallest keys if it then still detects the same.
+        """The situations of a group as one case, with the smallest keys, in their order, if it then detects the same.
 
         Situations that detect nothing in particular stay as they are.
         """
         trimmed, cutoff = [self.trimmed(candidate) for candidate in group], group[0].cutoff
         rows = {name: [row for each in trimmed for row in each.get(name, ())] for name in self.view.tables}
-        inputs = self._inputs(rows, cutoff)
         numbered = self.factory.keys.renumbered(rows, self.view.tables.values())
+        in_order = {}
         for name, each in numbered.items():
             keys = self.view.tables[name].keys
-            each.sort(key=lambda row: sort_key(map(row.get, keys)))
-        fewer = self._inputs(numbered, cutoff)
+            in_order[name] = sorted(each, key=lambda row: sort_key(map(row.get, keys)))
         notes = list(dict.fromkeys(candidate.part.note for candidate in group))
         name, why = group[0].part.theme if len(notes) > 1 else _slug(notes[0]), "; ".join(notes)
-        chosen = fewer if _purpose(group) and self._detects(fewer, _purpose(group)) else inputs
+        simple = (self._inputs(each, cutoff) for each in (in_order, numbered) if _purpose(group))
+        chosen = next((each for each in simple if self._detects(each, _purpose(group))), self._inputs(rows, cutoff))
         return case_of(self.view, name, f"{why[:1].upper()}{why[1:]}.", chosen)
 
     def _stating(self, cases: Sequence[TestCase], wanted: frozenset[str]) -> list[TestCase]:

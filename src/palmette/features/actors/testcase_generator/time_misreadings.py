@@ -16,11 +16,15 @@ from palmette.features.spec import AS_OF, Aggregate, Expression, Lookup, Table, 
 
 
 def _known_until(by: timedelta, *kinds: str) -> type[Reference]:
-    """Sees rows of tables of these kinds as if the cut-off were later by `by`."""
+    """Sees rows of tables of these kinds that were available as if they had happened earlier by `by`."""
 
     class ShiftedCutoff(Reference):
         def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
-            return super().visible(rows, times, cutoff + by if cutoff and times.table.kind in kinds else cutoff)
+            known = times.table.available_time
+            if cutoff is None or times.table.kind not in kinds:
+                return super().visible(rows, times, cutoff)
+            available = [row for row in rows if known is None or ((at := times.at(row, known)) and at < cutoff)]
+            return super().visible(available, times, cutoff + by)
 
     return ShiftedCutoff
 
@@ -73,6 +77,23 @@ class _FirstStates(Reference):
         known = [(at, row) for row in rows if (at := times.event(row)) is not None and at < cutoff]
         known.sort(key=lambda pair: pair[0], reverse=True)
         return list({tuple(row[key] for key in times.table.keys): row for _, row in known}.values())
+
+
+def ties_by_position(sign: int) -> type[Reference]:
+    """Decides ties by position in the table: the last row counts as the latest, or the first if `sign` is negative."""
+
+    class ByPosition(Reference):
+        def matching(
+            self, computation: Aggregate | Expression, row: Row, cutoff: datetime | None
+        ) -> tuple[list[Row], Times]:
+            rows, times = super().matching(computation, row, cutoff)
+            _, *ties = computation.order or ("",) if isinstance(computation, Aggregate) else ("",)
+            places = [(each, -sign if each.endswith(" desc") else sign) for each in ties]
+            return [
+                {**row, **{each.split()[0]: number * by for each, by in places}} for number, row in enumerate(rows)
+            ], times
+
+    return ByPosition
 
 
 class WithoutKeys(Reference):
@@ -176,6 +197,10 @@ AGES: tuple[tuple[str, type[Reference]], ...] = (
     ("days are rounded", _measured_by(_HalfADayEarlier)),
 )
 """Misreadings of the days since an event."""
+TIES_BY_POSITION: tuple[tuple[str, type[Reference]], ...] = (
+    ("the last row in the table wins ties", ties_by_position(1)),
+    ("the first row in the table wins ties", ties_by_position(-1)),
+)
 STATES: tuple[tuple[str, timedelta], ...] = (
     ("every state before it", timedelta(0)),
     ("states that begin exactly then", MICROSECOND),
