@@ -20,6 +20,8 @@ from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import resolve
 from palmette.sandbox import java_environment
+from palmette.sandbox.java import quick_options
+from palmette.sandbox.spark import QUICK_PLANS
 from palmette_bench.featbench.suite import HERE, WORLD
 
 CATALOG = "spark.sql.catalog.spark_catalog"
@@ -42,7 +44,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 kind, as_of, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+builder = SparkSession.builder.master("local[1]")
 for name, value in settings.items():
     builder = builder.config(name, value)
 spark = builder.config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS").getOrCreate()
@@ -76,10 +78,10 @@ def test_scripts_read_and_write_tables(kind: str, tmp_path: Path) -> None:
     (tmp_path / "rows").mkdir()
     for name, frame in case.frames.items():
         pq.write_table(frame.to_arrow(), tmp_path / "rows" / f"{name}.parquet")
-    settings = SETTINGS[kind] | ({"spark.jars": jars} if jars else {})
+    settings = {**QUICK_PLANS, **SETTINGS[kind]} | ({"spark.jars": jars} if jars else {})
     command = [sys.executable, "runner.py", kind, case.as_of.isoformat() if case.as_of else "", json.dumps(settings)]
     outside = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-    environment = outside | java_environment()  # another test of this process may use Spark Connect
+    environment = outside | java_environment() | {"JAVA_TOOL_OPTIONS": quick_options()}  # another test of this process may use Spark Connect
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     built = Frame.from_arrow(pq.read_table(tmp_path / "built"))

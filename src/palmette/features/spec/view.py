@@ -8,9 +8,10 @@ names are resolved, words have become computations, categories are expanded, def
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Literal
 
 from palmette.features.spec.dfr import Table
@@ -169,6 +170,33 @@ class View:
         """The view with its tables, also those of its sources, replaced by others of the same names."""
         sources = tuple(replace(source, table=tables[source.table.name]) for source in self.sources)
         return replace(self, tables=tables, sources=sources)
+
+    def narrowed(self, names: Iterable[str]) -> View:
+        """The view with only these features and those that they are derived from."""
+        keep = set(names)
+        for name in reversed(self.derivation_order):
+            if name in keep and (derive := self.feature(name).derive) is not None:
+                keep |= {other.name for other in self.features if other.name in derive}
+        hidden = {feature.name for feature in self.features} - keep
+        return replace(
+            self,
+            features=tuple(feature for feature in self.features if feature.name in keep),
+            derivation_order=tuple(name for name in self.derivation_order if name in keep),
+            output={name: kind for name, kind in self.output.items() if name not in hidden},
+        )
+
+    @property
+    def populating(self) -> tuple[str, ...]:
+        """Without a spine: for each source that contributes rows, the feature with the longest window over it."""
+        if self.spine is not None:
+            return ()
+        longest: dict[str, tuple[timedelta, str]] = {}
+        for feature in self.features:
+            one, is_event = feature.computation, feature.source is not None and self.source(feature.source).is_event
+            if is_event and isinstance(one, Aggregate | Expression) and set(one.by or ()) == set(self.grain):
+                own = (one.window.timedelta, feature.name)
+                longest[one.source] = max(longest.get(one.source, own), own)
+        return tuple(name for _, name in longest.values())
 
     def source(self, name: str) -> ViewSource:
         return next(source for source in self.sources if source.name == name)

@@ -75,7 +75,7 @@ def compare(documents: OpenWords, readings: Readings, answer: SecondAnswer, name
         view = resolve_located(Located(spec, "", {}), Located(documents.registry, "", {}), answers=answers)
     except InputError as error:
         return _skipped(str(error.problems[0].message))
-    is_computed = False
+    view, is_computed = view.narrowed((name, name + AGAIN, *view.populating)), False
     for staged in named_scenarios(view):
         rows = _rows_apart(view, staged.scenario().frames, staged.builder.cutoff, name)
         if rows:

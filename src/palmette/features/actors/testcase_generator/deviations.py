@@ -7,7 +7,7 @@ never from a script.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from palmette.features.actors.testcase_generator.changes import (
@@ -83,41 +83,6 @@ def deviants(factory: RowFactory) -> list[DeviatingView]:
     return found
 
 
-def needed(view: View, names: tuple[str, ...]) -> set[str]:
-    """These features and all features that they are derived from."""
-    found = set(names)
-    for name in reversed(view.derivation_order):
-        feature = view.feature(name)
-        if name in found and feature.derive is not None:
-            found |= {other.name for other in view.features if other.name in feature.derive}
-    return found
-
-
-def populating(view: View) -> tuple[str, ...]:
-    """Without a spine: for each source that contributes rows, the feature with the longest window over it."""
-    if view.spine is not None:
-        return ()
-    longest: dict[str, tuple[timedelta, str]] = {}
-    for feature in view.features:
-        one, is_event = feature.computation, feature.source is not None and view.source(feature.source).is_event
-        if is_event and isinstance(one, fsc.Aggregate | fsc.Expression) and set(one.by or ()) == set(view.grain):
-            own = (one.window.timedelta, feature.name)
-            longest[one.source] = max(longest.get(one.source, own), own)
-    return tuple(name for _, name in longest.values())
-
-
-def narrowed(view: View, names: tuple[str, ...]) -> View:
-    """The view with only these features and those that they are derived from."""
-    keep = needed(view, names)
-    hidden = {feature.name for feature in view.features if feature.name not in keep}
-    return replace(
-        view,
-        features=tuple(feature for feature in view.features if feature.name in keep),
-        derivation_order=tuple(name for name in view.derivation_order if name in keep),
-        output={name: kind for name, kind in view.output.items() if name not in hidden},
-    )
-
-
 def _dependents(view: View, name: str) -> tuple[str, ...]:
     """The feature and those derived from it."""
     found = [name]
@@ -135,7 +100,7 @@ def _times(view: View) -> Iterator[DeviatingView]:
             if reading.concerns(view, feature):
                 names, what = _dependents(view, feature.name), f"{feature.name}: {reading.what}"
                 yield DeviatingView(
-                    what, names, narrowed(view, names), reading.reference, moves_rows=False, is_boundary=True
+                    what, names, view.narrowed(names), reading.reference, moves_rows=False, is_boundary=True
                 )
     for what, other, is_boundary in _clocks(view):
         yield DeviatingView(what, everything, other, moves_rows=False, is_boundary=is_boundary)
@@ -161,7 +126,7 @@ def _clocks(view: View) -> Iterator[tuple[str, View, bool]]:
 def _rows(view: View) -> Iterator[DeviatingView]:
     """Deviations in the rows of the output."""
     if view.spine is None:
-        bare = narrowed(view, populating(view))
+        bare = view.narrowed(view.populating)
         yield DeviatingView("the rows: one is without a key", (), bare, WithoutKeys, is_listed=False)
         for reading in READINGS:
             if reading.events:
@@ -184,8 +149,8 @@ def _rows(view: View) -> Iterator[DeviatingView]:
 def _features(factory: RowFactory) -> Iterator[DeviatingView]:
     view = factory.view
     for feature in view.features:
-        names, own = _dependents(view, feature.name), narrowed(view, (feature.name,))
-        small, known = narrowed(view, names), {_computed(feature)}
+        names, own = _dependents(view, feature.name), view.narrowed((feature.name,))
+        small, known = view.narrowed(names), {_computed(feature)}
         for what, changed in _changed(view, feature):
             known.add(_computed(changed))
             yield DeviatingView(
@@ -293,7 +258,7 @@ def _sources(factory: RowFactory) -> Iterator[DeviatingView]:
     for source in view.sources:
         names = tuple(feature.name for feature in view.features if feature.source == source.name)
         names = tuple(dict.fromkeys(each for name in names for each in _dependents(view, name)))
-        small = narrowed(view, (*names, *populating(view)))
+        small = view.narrowed((*names, *view.populating))
         for index, step in enumerate(source.steps):
             if step.join or step.member:
                 yield from _joined_states(small, names, source, index, step)
