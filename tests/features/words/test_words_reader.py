@@ -211,7 +211,8 @@ def test_without_an_answer_the_first_reading_stands_and_the_reviewer_is_warned(r
         view, _ = read(run_file, reading(), second=second)
         assert view.feature("growth").derive == "recent / usual"
         body = pull_request_body(BodyFacts(view=view, files=(), change=ChangeClass("new view")))
-        assert f"Is that what was meant? {warned}" in body.partition("Open questions")[2]
+        asked = body.partition("Were the words read as they were meant?\n  - `")[2]
+        assert f". {warned}" in asked
 
 
 def test_the_authors_examples_decide_too(run_file: Path) -> None:

@@ -254,7 +254,7 @@ def test_backfill_utilities_and_provenance() -> None:
     assert "- not used: `team.config.load` for loading the configuration; it fits" in body
     assert "- not used: `team.time.last_days` for rows before the cut-off: keeps the row at as\\_of" in body
     assert "- seed: `0`" in body and "- Why?" in body
-    assert "“number of orders” and read as `number of rows of orders" in body
+    assert "“number of orders” was read as `number of rows of orders" in body
 
 
 SOURCE = {"source": "s"}

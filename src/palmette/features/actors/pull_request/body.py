@@ -257,23 +257,23 @@ def _backfill(facts: BodyFacts) -> str:
 
 
 def _questions(facts: BodyFacts) -> list[str]:
-    read = [_reading(feature, facts.view) for feature in visible(facts.view) if feature.words]
+    read = [f"  - {_reading(feature, facts.view)}" for feature in visible(facts.view) if feature.words]
     skipped = [
         f"The check “{text(item.name)}” was skipped: {text(item.detail) or 'no reason given'}."
         for item in facts.measurements
         if item.status == "skipped"
     ]
     survivors = ["Do the surviving mutants matter? Each is a change that no test notices."] if facts.survivors else []
-    return [*map(prose, facts.questions), *read, *skipped, *survivors]
+    meant = ["\n".join(["Were the words read as they were meant?", *read])] if read else []
+    return [*map(prose, facts.questions), *meant, *skipped, *survivors]
 
 
 def _reading(feature: ViewFeature, view: View) -> str:
-    """Asks whether the author's words were read as they were meant; with the helpers that the reading added."""
+    """How the author's words were read, with the helpers that the reading added."""
     helpers = [f", where {code(one.name)} is {code(definition(one, view))}" for one in helpers_of(feature, view)]
     read = f"{code(definition(feature, view))}{''.join(helpers)}"
-    written = f"{code(feature.name)} was written as “{text(feature.words)}”"
     doubt = text(view.doubts.get(feature.name, ""))
-    return f"{written} and read as {read}. Is that what was meant? {doubt}".rstrip()
+    return f"{code(feature.name)}: “{text(feature.words)}” was read as {read}. {doubt}".rstrip()
 
 
 def _utilities(facts: BodyFacts) -> str:
