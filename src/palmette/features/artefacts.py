@@ -80,7 +80,8 @@ class ScriptStyle(Model):
 
 
 class ScriptEntry(Model):
-    """The team's usual way to run a feature script. Arguments hold `{config}`, `{cutoff}` and `{view}`."""
+    """The team's usual way to run a feature script. Arguments hold `{config}`, `{cutoff}`, `{view}` and `{day}`, which
+    the cut-off ends."""
 
     kind: Literal["script", "function", "driver", "none"] = "script"
     target: str = ""

@@ -54,7 +54,8 @@ def run_call(entry: ScriptEntry, script: str, view: View, config: str, as_of: da
     cutoff = as_of if as_of is not None else datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     written = cutoff.astimezone(UTC)
     text = written.strftime(entry.cutoff_format) if entry.cutoff_format else written.isoformat()
-    values = {"{config}": config, "{cutoff}": text, "{view}": view.name}
+    day = (written - timedelta(microseconds=1)).strftime("%Y-%m-%d")
+    values = {"{config}": config, "{cutoff}": text, "{day}": day, "{view}": view.name}
     given = tuple(reduce(lambda word, item: word.replace(*item), values.items(), word) for word in entry.arguments)
     path, function = (entry.target, "") if entry.kind == "driver" else (script, entry.target)
     return RunCall(path, function, given, entry.as_module)

@@ -265,6 +265,32 @@ def test_what_reads_its_tables_itself_is_announced(repository: Callable[[str], P
     assert "has `compute`, which reads its tables itself" in departure
 
 
+def test_what_reads_its_tables_itself_hands_them_on(repository: Callable[[str], Path], run_spec: Run) -> None:
+    root = repository("driven")
+    for path in (root / "src/shop/views").glob("*s*.py"):
+        text = path.read_text(encoding="utf-8").replace("tables: dict[str, DataFrame], ", "spark: SparkSession, ")
+        text = text.replace('tables["', 'self.table(spark, "').replace('"]', '")')
+        text = re.sub(r"tables = \(.*\)", "orders: str", text).replace("DataFrame\n", "DataFrame, SparkSession\n", 1)
+        path.write_text(text, encoding="utf-8")
+    script, found = written(root, run_spec, parquet_view())
+    assert "    redemptions: str\n    users: str\n" in script.text and not found.departures
+    assert 'self.table(spark, "redemptions"), self.table(spark, "users"), cutoff\n' in script.text
+    assert "def _compute_from_tables(redemptions: DataFrame, users: DataFrame, cutoff: date)" in script.text
+    assert found.entry.kind == "driver" and not found.owner and "orders" not in script.text
+
+
+def test_a_day_whose_end_is_the_cut_off_is_passed_as_that_day(
+    repository: Callable[[str], Path], run_spec: Run
+) -> None:
+    root, view = repository("job_classes"), parquet_view()
+    for path in (root / "README.md", root / "rentlib/run.py"):
+        text = path.read_text(encoding="utf-8").replace("--as-of", "--day")
+        path.write_text(text.replace(".as_of", ".day + timedelta(days=1)"), encoding="utf-8")
+    script, found = written(root, run_spec, view)
+    call = run_call(found.entry, script.path, view, "", datetime(2025, 3, 31, tzinfo=UTC))
+    assert call.command[-2:] == ("--day", "2025-03-30")
+
+
 def test_docstrings_have_the_form_of_the_readme_without_neighbours_too(
     repository: Callable[[str], Path], run_spec: Run
 ) -> None:

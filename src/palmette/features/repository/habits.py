@@ -20,6 +20,9 @@ _INLINE_COMMAND = re.compile(r"`((?:python3?|spark-submit)\s[^`\n]+)`")
 _TEXTS = (".md", ".rst", ".txt", ".sh", ".yml", ".yaml", ".toml", "Makefile")
 _CONFIG = re.compile(r"conf|cfg|settings|params|options")
 _CUTOFF = re.compile(r"as_?of|cut_?off|date|until|day|timestamp|^ds$")
+_NEXT_DAY = re.compile(r"\+ *(?:\w+\.)?timedelta\((?:days=)?1\)")
+_OF_DAY = r"(?m)^--?(?:\w+[-_])?(?:day|date)\n\{cutoff\}$"
+"""A day as an option, the end of which is the cut-off."""
 CASTS = re.compile(r"\b(every|each|all)\b.*\bcast(s|ed)?\b", re.IGNORECASE)
 SORTED = re.compile(r"\b(output|result|rows)\b.*\b(sorted|ordered)\b", re.IGNORECASE)
 """Rules of a README that ask for a cast of every column, and for sorted rows."""
@@ -170,7 +173,11 @@ def usual_entry(
     # A file that imports the package that it is in can only be run as a module from the root.
     own, imported = path.partition("/")[0], started.imports.values() if started is not None else ()
     is_of_package = any(name.split(".")[0] == own for name in imported)
-    return entry.model_copy(update={"as_module": entry.as_module or is_of_package})
+    entry = entry.model_copy(update={"as_module": entry.as_module or is_of_package})
+    if started is None or _NEXT_DAY.search(started.text) is None or not re.search(_OF_DAY, "\n".join(entry.arguments)):
+        return entry
+    arguments = tuple(re.sub(r"^\{cutoff\}$", "{day}", word) for word in entry.arguments)
+    return entry.model_copy(update={"arguments": arguments, "cutoff_format": _DAY})
 
 
 def _entry(checkout: Checkout, neighbours: Sequence[Neighbour], options: Sequence[str]) -> ScriptEntry:

@@ -26,6 +26,7 @@ from palmette.features.repository.checkout import (
 )
 from palmette.features.repository.decorated import feature_functions, grouping_keys, marked_functions
 from palmette.features.repository.neighbours import Builder, Neighbour, builder_of, entry_of, query_path, query_tables
+from palmette.features.repository.reading import ReadingFunction, reading_function
 from palmette.features.repository.spelling import general, mentions, replaced, respelt, without
 from palmette.features.signature import BY_NAME, is_frame, meaning_of
 
@@ -96,7 +97,8 @@ def skeleton(neighbours: Sequence[Neighbour], new: ViewNames, checkout: Checkout
     if len(source.names.tables) == 1:
         tables = source.names.tables[0], " and ".join(new.tables)
         text = _DOCSTRING.sub(lambda found: replaced(found[0], *tables), text)
-    builder = "" if source.marked else respelt(source.builder.dotted, source.names.view, new.view)
+    dotted = source.reading.name if source.reading else source.builder.dotted
+    builder = "" if source.marked else respelt(dotted, source.names.view, new.view)
     views = {one.names.view: marked_functions(checkout).get(one.module.path, ()) for one in (source, *sources)}
     features = feature_functions(views, new.view) if source.marked else None
     given = features.parameters if features is not None else ()
@@ -115,20 +117,24 @@ class _Source:
     """The decorated functions, if there is no build function."""
     names: ViewNames
     query: str
+    reading: ReadingFunction | None = None
+    """The build function if it reads its tables itself; its skeleton hands them to another function."""
 
     @classmethod
     def of(cls, neighbour: Neighbour, checkout: Checkout) -> Self | None:
         module, builder = neighbour.module, builder_of(neighbour.module)
         marked = tuple(one.function for one in marked_functions(checkout).get(module.path, ()) if not entry_of(module))
         builder = Builder(marked[0].node) if marked else builder
+        reading = reading_function(module) if builder is None else None
+        builder = reading.builder if reading is not None else builder
         if builder is None:
             return None
         query = query_path(neighbour, checkout)
         text = checkout.text(query.replace("{view}", neighbour.view)) if query else ""
         built = marked or (Function(builder.node, module.name, module.path),)
-        tables = _tables(module, built) or query_tables(text)
+        tables = reading.tables if reading is not None else _tables(module, built) or query_tables(text)
         keys = dict.fromkeys(key for one in built for key in grouping_keys(module, one).values())
-        return cls(module, builder, marked, ViewNames(neighbour.view, tables, tuple(keys)), query)
+        return cls(module, builder, marked, ViewNames(neighbour.view, tables, tuple(keys)), query, reading)
 
     @cached_property
     def kept(self) -> tuple[ast.stmt, ...]:
@@ -164,11 +170,13 @@ class _Source:
     def filled(self, new: ViewNames) -> str | None:
         """The kept statements for another view; None if names of this view's tables would remain."""
         edits = [edit for node in self.kept for edit in self._edits(node, new)]
-        edits += [self._hole(), *self._dropped()]
+        edits += [self._hole(new), *self._dropped()]
         parts = []
         for node in self.kept:
             start, end = self._span(node)
             parts.append(self._applied(start, end, edits))
+            if self.reading and self.builder.node in (node, *getattr(node, "body", ())):
+                parts[-1] += f"\n\n\n{self.reading.rest(new.tables, HOLE)}"
         body = _joined(self.kept, parts)
         rest = _DOCSTRING.sub("", body)
         old = set(self.names.tables) - set(new.tables)
@@ -200,16 +208,17 @@ class _Source:
         at = self._place(first.lineno, first.col_offset) - bool(decorators)  # the `@`
         return at, self._place(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
-    def _hole(self) -> _Edit:
+    def _hole(self, new: ViewNames) -> _Edit:
         """Replaces the body of the build function, except for its docstring, or the first decorated function."""
         if self.marked:
             return _Edit(*self._span(self.builder.node), HOLE)
         body = self.builder.node.body
         rest = body[1:] if ast.get_docstring(self.builder.node) is not None else body
+        hole = self.reading.statement(new.tables) if self.reading else HOLE
         if not rest:
             _, end = self._span(body[-1])
-            return _Edit(end, end, f"\n{' ' * body[-1].col_offset}{HOLE}")
-        return _Edit(self._span(rest[0])[0], self._span(rest[-1])[1], HOLE)
+            return _Edit(end, end, f"\n{' ' * body[-1].col_offset}{hole}")
+        return _Edit(self._span(rest[0])[0], self._span(rest[-1])[1], hole)
 
     def _dropped(self) -> Iterator[_Edit]:
         """Removes methods that only the build function calls."""
@@ -290,9 +299,9 @@ class _Source:
         start, end = self._item_span(item)
         text = self.module.text[start:end]
         if isinstance(item, ast.stmt) and not isinstance(item, ast.FunctionDef):
-            if not isinstance(item, ast.Assign):
+            if not isinstance(item, ast.Assign | ast.AnnAssign):
                 return None
-            text_of_target = ast.unparse(item.targets[0])
+            text_of_target = ast.unparse(item.targets[0] if isinstance(item, ast.Assign) else item.target)
             return self._one_table(text) if self._one_table(text_of_target) else None
         if isinstance(item, ast.FunctionDef):
             return self._one_table(text) if self._one_table(item.name) else None
@@ -325,7 +334,8 @@ def _without_own_docstrings(text: str, source: _Source, sources: Sequence[_Sourc
     ]
     lines = text.split("\n")
     for name, doc in sorted(_docstrings(ast.parse(text)), key=lambda item: -item[1].lineno):
-        if name == source.builder.node.name or not others or any((name, ast.unparse(doc)) in one for one in others):
+        replaced_later = name == source.builder.node.name and source.reading is None
+        if replaced_later or not others or any((name, ast.unparse(doc)) in one for one in others):
             continue
         what = "The feature view" if name == "class" else name.strip("_").replace("_", " ").capitalize() + " for"
         made = f'{" " * doc.col_offset}"""{what} `{view}`."""'
