@@ -80,8 +80,9 @@ def test_scripts_read_and_write_tables(kind: str, tmp_path: Path) -> None:
         pq.write_table(frame.to_arrow(), tmp_path / "rows" / f"{name}.parquet")
     settings = {**QUICK_PLANS, **SETTINGS[kind]} | ({"spark.jars": jars} if jars else {})
     command = [sys.executable, "runner.py", kind, case.as_of.isoformat() if case.as_of else "", json.dumps(settings)]
+    # Another test of this process may use Spark Connect.
     outside = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-    environment = outside | java_environment() | {"JAVA_TOOL_OPTIONS": quick_options()}  # another test of this process may use Spark Connect
+    environment = outside | java_environment() | {"JAVA_TOOL_OPTIONS": quick_options()}
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
     built = Frame.from_arrow(pq.read_table(tmp_path / "built"))
