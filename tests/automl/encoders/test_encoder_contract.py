@@ -24,7 +24,7 @@ from palmette.automl.kinds import Kind
 from palmette.automl.project.vendoring import vendored
 from palmette.engine.registry import names
 
-ROWS, TRAINING = 60, 40
+ROWS, TRAINING = 30, 20
 WORDS = ("cat", "dog", "runs", "fast", "über", "быстро", "not", "日本")
 
 
