@@ -157,9 +157,14 @@ class Conventions(Model):
         return self.script_path.endswith(".sql")
 
     @property
+    def names_query(self) -> bool:
+        """Whether the script only names a query to a module of the team."""
+        return bool(self.query_path and self.skeleton) and HOLE not in self.skeleton
+
+    @property
     def has_builder(self) -> bool:
         """Whether the script has a build function; otherwise checks and tests define one that joins its parts."""
-        return not self.is_query and self.feature_functions is None
+        return not self.is_query and not self.names_query and self.feature_functions is None
 
     def module(self, view: str) -> str:
         """The import name of the view's script."""

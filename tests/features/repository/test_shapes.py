@@ -279,6 +279,39 @@ def test_what_reads_its_tables_itself_hands_them_on(repository: Callable[[str], 
     assert found.entry.kind == "driver" and not found.owner and "orders" not in script.text
 
 
+JOB = """
+\"\"\"What a job is about.\"\"\"
+
+from run import main
+
+VIEW = "stock_levels"
+
+
+def run(settings_file: str, until: str) -> None:
+    main(VIEW, settings_file, until)
+"""
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_scripts_that_only_name_their_queries_are_imitated(
+    alike: bool, repository: Callable[[str], Path], run_spec: Run
+) -> None:
+    root, view = repository("found_queries"), parquet_view()
+    (root / "jobs").mkdir()
+    for name in ("stock_levels", "dock_visits"):
+        text = JOB.lstrip().replace("stock_levels", name) + "main\n" * (not alike and name == "dock_visits")
+        (root / "jobs" / f"{name}.py").write_text(text, encoding="utf-8")
+    script, found = written(root, run_spec, view)
+    assert (found.names_query, bool(found.departures)) == (alike, not alike)
+    if alike:
+        assert script.path == "jobs/user_offers.py" and 'VIEW = "user_offers"' in script.text
+        assert found.query_path == "sql/{view}.sql" and ":until AS as_of" in query_of(view, found)
+        call = run_call(found.entry, script.path, view, "s.yaml", datetime(2025, 3, 31, tzinfo=UTC))
+        assert call.command[-1] == (
+            "from jobs.user_offers import run; run('s.yaml', '2025-03-31T00:00:00+00:00')"
+        )
+
+
 def test_a_day_whose_end_is_the_cut_off_is_passed_as_that_day(
     repository: Callable[[str], Path], run_spec: Run
 ) -> None:

@@ -36,7 +36,7 @@ def build_function(view: View, conventions: Conventions, home: str) -> BuildFunc
     """Joins the decorated functions of a script, or runs its query. `home`: Path of the file with the function."""
     scope = ScriptScope(view, Utilities(), IdentifierPool(set()))
     build, shape = Build(scope, conventions), conventions.feature_functions
-    script = conventions.script_path.replace("{view}", view.name)
+    script = (conventions.query_path or conventions.script_path).replace("{view}", view.name)
     body = build.query_run(home, script) if shape is None else _joined(build, shape)
     code = function_source(view, conventions, "build", body)
     imports, code = respelt(code, conventions.style)
@@ -113,6 +113,8 @@ class _FeatureBuild(Build):
 def write_script(view: View, template: Template, config: Config, utilities: Utilities) -> str:
     """Source of the feature script: the template's functions with bodies, and the transforms they use."""
     conventions = template.conventions
+    if conventions.names_query:
+        return template.file.text
     scope = ScriptScope(
         view,
         utilities,

@@ -23,6 +23,7 @@ from palmette.features.repository.neighbours import (
     inferred_parameters,
     inferred_returns,
     path_pattern,
+    query_path,
     role_by_name,
     role_of,
 )
@@ -41,6 +42,9 @@ _DEFAULTS = (
     "main(argv: list[str] | None = None) -> None",
 )
 """The functions of a script in a repository without conventions."""
+_PARAMETER = re.compile(r"(?<![\w:'\"]):([A-Za-z_]\w*)")
+"""A parameter of a query."""
+_DOCSTRING = re.compile(r'\A\s*""".*?"""', re.DOTALL)
 _DOC_LINES = 12
 DEFAULT_LINE_LENGTH = 100
 ReasonOf = Callable[[View], str]
@@ -142,11 +146,27 @@ def _model(neighbours: Sequence[Neighbour], checkout: Checkout, view: View) -> t
     scripts = [module.path for module in checkout.modules if "pyspark" in module.text and not module.is_test]
     if scripts and not neighbours:
         return None, (f"No module that uses Spark, such as `{scripts[0]}`, is recognised as a view; {_WRITTEN}.",)
-    found = skeleton(neighbours, ViewNames(view.name, tuple(sorted(view.tables)), tuple(view.grain)), checkout)
+    names = ViewNames(view.name, tuple(sorted(view.tables)), tuple(view.grain))
+    runs_spark = not neighbours or "pyspark" in neighbours[0].module.text
+    found = skeleton(neighbours, names, checkout) if runs_spark else _of_queries(neighbours, view.name, checkout)
     if found is not None or not neighbours:
         return found, found.unexplained if found is not None else ()
     model = neighbours[-1].module
     return None, (f"`{model.path}` {_unfit_builder(model)}; {_WRITTEN}.",)
+
+
+def _of_queries(neighbours: Sequence[Neighbour], view: str, checkout: Checkout) -> Skeleton | None:
+    """The skeleton of a query, with the script that names it if each has one; None if these scripts are unlike."""
+    paths = [query_path(one, checkout) for one in neighbours]
+    named = zip(neighbours, paths, strict=True)
+    queries = [checkout.text(path.replace("{view}", one.view)) if path else one.module.text for one, path in named]
+    texts = {respelt(_DOCSTRING.sub("", one.module.text).strip() + "\n", one.view, view) for one in neighbours}
+    common = set.intersection(*(set(_PARAMETER.findall(query)) for query in queries))  # the cut-off
+    is_query = neighbours[0].module.path.endswith(".sql")
+    if not is_query and (len(texts) > 1 or not paths[0]):
+        return None
+    cutoff, text = common.pop() if len(common) == 1 else "", "" if is_query else texts.pop()
+    return Skeleton(text, "", neighbours[0].module.path, (), "" if is_query else paths[0], cutoff=cutoff)
 
 
 def _unfit_builder(model: Module) -> str:
@@ -188,7 +208,7 @@ def _unfit(
 
 def _unfit_parts(found: Skeleton, view: View) -> str:
     """Why the view cannot be written without a build function; empty if it can."""
-    if found.model.endswith(".sql"):
+    if found.query or found.model.endswith(".sql"):
         return "" if found.cutoff else f"`{found.model}` and the other queries share no parameter for the cut-off"
     unfit = unfit_view(found.features, view)
     return f"`{found.model}` has one decorated function per feature, but {unfit}" if unfit else ""

@@ -88,11 +88,18 @@ def _finds_queries(module: Module, checkout: Checkout) -> bool:
 
 
 def _queries(checkout: Checkout) -> list[Module]:
-    """The queries without a script if a module finds them by their names, as modules without Python."""
+    """The queries without a script if a module finds them by their names, as modules without Python.
+
+    Or the scripts that name each of them to that module.
+    """
     if not any(_finds_queries(module, checkout) for module in checkout.modules if not module.is_test):
         return []
-    stems = {module.stem for module in checkout.modules}
-    paths = [path for path in checkout.paths if path.endswith(".sql") and PurePosixPath(path).stem not in stems]
+    paths, stems = [path for path in checkout.paths if path.endswith(".sql")], {one.stem for one in checkout.modules}
+    named = {PurePosixPath(path).stem for path in paths}
+    scripts = [one for one in checkout.modules if one.stem in named and not one.is_test and "pyspark" not in one.text]
+    if len(scripts) == len(paths):
+        return scripts
+    paths = [path for path in paths if PurePosixPath(path).stem not in stems]
     return [Module(path, checkout.import_name(path), checkout.text(path)) for path in paths]
 
 
@@ -231,7 +238,8 @@ def query_path(neighbour: Neighbour, checkout: Checkout) -> str:
     home = PurePosixPath(neighbour.module.path).parent
     paths = sorted(checkout.paths, key=lambda path: PurePosixPath(path).parent != home)
     found = [path_pattern(path, neighbour.view, "") for path in paths if path.endswith(".sql")]
-    return next(filter(None, found), "") if ".sql(" in neighbour.module.text else ""
+    runs_query = ".sql(" in neighbour.module.text or "pyspark" not in neighbour.module.text
+    return next(filter(None, found), "") if runs_query else ""
 
 
 def query_tables(text: str) -> tuple[str, ...]:

@@ -32,9 +32,6 @@ from palmette.features.signature import BY_NAME, is_frame, meaning_of
 
 _DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 
-_PARAMETER = re.compile(r"(?<![\w:'\"]):([A-Za-z_]\w*)")
-"""A parameter of a query."""
-
 _Item = ast.AST | tuple[ast.AST, ast.AST]
 """A statement, argument or element, or the key and value of an entry."""
 
@@ -73,10 +70,6 @@ class _Edit(NamedTuple):
 
 def skeleton(neighbours: Sequence[Neighbour], new: ViewNames, checkout: Checkout) -> Skeleton | None:
     """The skeleton from the neighbour that reproduces most others; None if no neighbour can be adapted."""
-    if neighbours and neighbours[0].module.path.endswith(".sql"):
-        # The parameter that all queries have is the cut-off.
-        common = set.intersection(*(set(_PARAMETER.findall(one.module.text)) for one in neighbours))
-        return Skeleton("", "", neighbours[0].module.path, (), cutoff=common.pop() if len(common) == 1 else "")
     sources = [source for one in neighbours if (source := _Source.of(one, checkout)) is not None]
     ranked: list[tuple[tuple[int, int, str], _Source, str, tuple[str, ...]]] = []
     for source in sources:

@@ -100,7 +100,8 @@ class CodeGenerator(Agent):
         file = format_file(file, conventions, self.workbench.sandbox, self.workbench.repository)
         entry, query = ".".join(filter(None, (conventions.owner, shape_of(conventions, "build").name))), None
         if path := conventions.query_path.replace("{view}", self.view.name):
-            query = TextFile(path=path, text=query_of(self.view, conventions))
+            head = f"-- One row per {' and '.join(self.view.grain)}.\n" if conventions.names_query else ""
+            query = TextFile(path=path, text=head + query_of(self.view, conventions))
         return Script(file=file, entry=entry, query=query)
 
     def check(self, input: ScriptInput, output: Script, context: Context) -> Verdict:
@@ -155,7 +156,11 @@ class CodeGenerator(Agent):
         if verdicts[0].ok:
             new = [file.path for file in files if file.path.endswith(".py")]
             lint = LintCheck(bench.sandbox, bench.environment, conventions.linters, new)
-            verdicts.append(run_checks(subject, [lint, *_checks(context)], passed=passed, progress=context.progress))
+            # Checks of a script without a build function add one to its file.
+            whole = conventions.has_builder
+            lint_root = subject.root if whole else bench.assemble(files, context.workspace / "delivered")
+            verdicts.append(run_checks(replace(subject, root=lint_root), [lint], progress=context.progress))
+            verdicts.append(run_checks(subject, _checks(context), passed=passed, progress=context.progress))
         context.progress("waiting for the team's test suite")
         return verdicts
 

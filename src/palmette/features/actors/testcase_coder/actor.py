@@ -86,7 +86,8 @@ class TestcaseCoder(Agent):
         bench = self.workbench
         reach = FeatureImportPolicy.of(self.view, bench.run, Checkout(bench.repository), input.template.file.path)
         conventions = input.template.conventions
-        whole = with_query(output.file.text, "SELECT 1") if conventions.is_query else output.file.text
+        runs_query = conventions.is_query or conventions.names_query
+        whole = with_query(output.file.text, "SELECT 1") if runs_query else output.file.text
         if refused := reach.objections(tests=TextFile(path=output.file.path, text=whole)):
             return Verdict.of(refused)
         script = conventions.module_path(self.view.name)
