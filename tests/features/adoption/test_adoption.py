@@ -72,6 +72,19 @@ def build(spark, orders, as_of):
 )
 
 
+TWO_BOUNDS = """
+from datetime import timedelta
+from pyspark.sql import functions as F
+
+def within(as_of, days):
+    return (F.col("ordered_at") >= F.lit(as_of - timedelta(days=days))) & (F.col("ordered_at") < F.lit(as_of))
+
+def build(orders, as_of):
+    known = orders.where((F.col("ordered_at") < F.lit(as_of)) & F.col("buyer_id").isNotNull())
+    counted = known.groupBy("buyer_id").agg(F.count_if(within(as_of, 7)).alias("orders_7d"))
+    return counted.select("buyer_id", F.lit(as_of).alias("as_of"), "orders_7d")
+"""
+
 TWICE = """
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -93,6 +106,15 @@ def test_a_source_with_more_columns_has_the_same_keys(tmp_path: Path) -> None:
     made = draft_of(tmp_path / "twice.py", HERE / "registry.yaml")
     assert [one["table"] for one in made.spec["sources"]] == ["orders"]
     assert not [note.text for note in made.notes if "alone are missing" in note.text]
+
+
+def test_an_upper_bound_that_every_row_keeps_is_no_condition(tmp_path: Path) -> None:
+    """A helper for windows with two bounds, over rows that were known at the cut-off."""
+    path = tmp_path / "twice.py"
+    path.write_text(TWO_BOUNDS, encoding="utf-8")
+    made = draft_of(path, HERE / "registry.yaml")
+    (feature,) = made.spec["features"]
+    assert feature["aggregate"] == {"function": "count", "source": "orders", "window": "7d"} and not made.notes
 
 
 def test_a_query_in_a_file(tmp_path: Path) -> None:

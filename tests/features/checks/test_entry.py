@@ -27,6 +27,7 @@ TABLES = {"orders", "customers"}
             "def write(orders: DataFrame) -> None: ...\ndef compute(spark, orders: DataFrame) -> DataFrame: ...",
             "compute",
         ),
+        ("def _all(orders) -> DataFrame: return _some(orders)\ndef _some(orders) -> DataFrame: ...", "_all"),
         (
             "class View:\n    def compute(self, orders: DataFrame, customers: DataFrame) -> DataFrame: ...",
             "View.compute",

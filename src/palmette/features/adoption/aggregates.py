@@ -35,6 +35,8 @@ class RowChoice:
             tests = [test for test in trees.time_tests(part) if test.column == self.table.event_time]
             if len(tests) == 1 and not tests[0].is_upper and tests[0].is_half_open:
                 self.window = min(tests[0].before, self.window or timedelta.max)
+            elif len(tests) == 1 and not tests[0].before and tests[0].is_half_open:
+                continue  # a specification sees no row at or after the cut-off
             elif trees.mentions(part, AS_OF):
                 raise NotReadError(f"{trees.text_of(part)} compares with the cut-off in a way that no window does")
             else:

@@ -89,6 +89,9 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
         message = f"{file} has no function {name!r}.{did_you_mean(name, functions)}"
         raise UserError(message, f"It has {_listed(functions)}.", code="no-entry")
     fitting = [name for name, node in functions.items() if _fits(text, name, node, tables)]
+    called = [{one.id for one in ast.walk(functions[name]) if isinstance(one, ast.Name)} for name in fitting]
+    first = [name for name in fitting if not any(name in names for names in called)]
+    fitting = first if len(first) == 1 else fitting  # the others are its helpers
     usual = [name for wanted in NAMES for name in fitting if name.rpartition(".")[2] == wanted]
     if len(fitting) == 1 or usual:
         return (usual or fitting)[0]
