@@ -197,6 +197,14 @@ def test_a_few_orphans_do_not_hide_a_reference(tmp_path: Path) -> None:
 def test_a_time_that_some_rows_lack_is_no_arrival(tmp_path: Path) -> None:
     claims = {"claim_id": range(40), "filed_at": hours(40), "settled_at": [*hours(20, 2), *[None] * 20]}
     assert one_table(write(tmp_path / "claims.parquet", claims)).available_time is None
+    few = {**claims, "settled_at": [*hours(39, 2), None]}
+    assert one_table(write(tmp_path / "few" / "claims.parquet", few)).available_time == "settled_at"
+
+
+def test_a_history_named_after_its_entity_holds_states(tmp_path: Path) -> None:
+    customers = {"customer_id": [1, 1, 2, 3], "recorded_at": hours(4), "plan": ["free", "pro", "free", "pro"]}
+    table = one_table(write(tmp_path / "customers.parquet", customers))
+    assert (table.kind, table.keys, table.event_time) == ("snapshot", ("customer_id",), "recorded_at")
 
 
 def test_empty_columns_of_text_files_are_strings(tmp_path: Path) -> None:
