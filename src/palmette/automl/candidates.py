@@ -46,7 +46,8 @@ class Candidate(Model):
     learner: str
     """A registered learner, or a class that a language model wrote."""
     encoders: Mapping[Kind, str] = Field(default_factory=dict)
-    """Registered encoders by column kind, if different from the default for the learner's layout."""
+    """Registered encoders by column kind, if different from the default for the learner's layout; `none` leaves out
+    columns of a kind."""
     settings: Mapping[str, Setting] = Field(default_factory=dict)
     """Parameters that differ from the learner's defaults."""
     strategy: Strategy = Strategy()
@@ -56,6 +57,9 @@ class Candidate(Model):
     tuned: bool = False
     """Whether its settings are tuned once all candidates are trained."""
     reason: str = ""
+
+
+LEFT_OUT = "none"  # in place of an encoder: the candidate does not use columns of the kind
 
 
 def substance(candidate: Candidate) -> str:
@@ -233,6 +237,8 @@ class Trial(Model):
     """Expected seconds of its learner in a fit on all rows."""
     encoding: float = 0.0
     """Expected seconds of its encoders in a fit on all rows."""
+    loading: float = 0.0
+    """Seconds that its encoders take before the first row, such as reading weights."""
 
 
 class ChosenMember(Model):

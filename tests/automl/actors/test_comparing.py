@@ -135,13 +135,13 @@ def test_a_far_better_candidate_is_fitted_on_the_rows_that_there_is_time_for(
 
 
 def test_the_shortest_final_fit_is_counted_unless_the_request_limits_training(shop: Shop) -> None:
-    """Of 8 seconds 6 are left, and no fit is stopped before 10: one of 6 seconds and its start fits in."""
+    """Of 3 seconds 1 is left, and no fit is stopped before 5: one of 2 seconds and its start fits in."""
     folds = shop.known["blueprint"].folds.count
-    slow = result(shop, "lightgbm", 0.95, seconds=6.0 * (folds - 1))
-    made, _, _ = choose(shop, *weak(shop), slow, seconds=8.0, ensembling="single")
+    slow = result(shop, "lightgbm", 0.95, seconds=2.0 * (folds - 1))
+    made, _, _ = choose(shop, *weak(shop), slow, seconds=3.0, ensembling="single")
     assert names(made) == {"lightgbm"}
-    limit = Constraint(quantity="training_time", comparison="<=", value=8.0)
-    made, _, _ = choose(shop, *weak(shop), slow, seconds=8.0, ensembling="single", task={"constraints": (limit,)})
+    limit = Constraint(quantity="training_time", comparison="<=", value=3.0)
+    made, _, _ = choose(shop, *weak(shop), slow, seconds=3.0, ensembling="single", task={"constraints": (limit,)})
     assert names(made) == {"linear"}
 
 

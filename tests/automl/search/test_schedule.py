@@ -129,12 +129,18 @@ def test_folds_that_there_was_no_time_for_have_no_outputs() -> None:
     assert clock.schedule.is_complete
 
 
+def test_the_search_ends_early_enough_for_the_final_fit_that_the_first_fold_lets_expect() -> None:
+    clock = Clock((DUMMY, KNN), {"dummy": 0.0, "knn": 35})
+    clock.run(35)
+    assert clock.schedule.has_fold and clock.schedule.end == pytest.approx(120 - 1.5 * 35), "a fold lacks a third"
+
+
 def test_features_that_are_encoded_already_cost_nothing() -> None:
     forest = Candidate(name="extra_trees", learner="extra_trees")
     clock = Clock((DUMMY, LIGHTGBM, forest, KNN), {})
     encoding = clock.schedule._encoding
     assert encoding.expected(forest) == encoding.expected(LIGHTGBM) > 0
-    encoding.record(LIGHTGBM, 5.0)
+    encoding.record(LIGHTGBM, FoldResult(None, None, 9.0, encoding=5.0))
     assert encoding.expected(forest) == 0.0 < encoding.expected(KNN)
 
 
@@ -189,7 +195,7 @@ def test_the_first_that_ends_in_time_on_a_tenth_of_the_rows_has_to_finish_else_o
     first: float, second: float, needed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fold and the final fit may take 6 s at least."""
-    clock = Clock((DUMMY, KNN, LINEAR), {}, folds=np.arange(100_000) % 3, seconds=1.5)
+    clock = Clock((DUMMY, KNN, LINEAR), {}, folds=np.arange(100_000) % 3, seconds=1.0)
     seconds = {"knn": first, "linear": second}
     monkeypatch.setattr(clock.schedule, "_seconds_needed", lambda one: seconds[one.name])
     clock.schedule._decided(0.0)

@@ -75,7 +75,7 @@ def test_a_sample_measures_all_rows(frame: Any, monkeypatch: pytest.MonkeyPatch)
     clock = iter([97.0, 100.0, 102.0])
     monkeypatch.setattr(stored_features, "TIMED", 10)
     monkeypatch.setattr(stored_features.time, "monotonic", lambda: next(clock))
-    assert sampled_seconds(ENCODER, frame) == 3.0 + 2.0 * 50 / 10, "weights are read once"
+    assert sampled_seconds(ENCODER, frame) == (3.0, 2.0 * 50 / 10), "weights are read once"
 
 
 def test_texts_that_are_repeated_are_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,4 +87,4 @@ def test_texts_that_are_repeated_are_measured_once(tmp_path: Path, monkeypatch: 
     np.save(tmp_path / "none.npy", np.zeros((6, 1)))
     monkeypatch.chdir(tmp_path)
     rows = pd.DataFrame({"text": ["one", "two", "one", "two", "one", "three"]})
-    assert sampled_seconds(ENCODER, rows) == 0.5 + 1.5
+    assert sampled_seconds(ENCODER, rows) == (0.5, 1.5)

@@ -27,16 +27,14 @@ from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.search import job as files
 from palmette.automl.search.job import SearchJob, SearchLog, sampled_rows
-from palmette.automl.search.schedule import Rating, Schedule
+from palmette.automl.search.schedule import LEAST_REFIT, REFIT_SHARE, Rating, Schedule
 from palmette.automl.search.stored_features import write_array
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
 from palmette.automl.splitting.data_splits import DataSplits
 from palmette.engine.storage import write_whole
 
 ENDING = 0.5  # seconds reserved for writing the last files and for the sandbox to exit
-PATIENCE, PATIENCE_SHARE = 4.0, 0.05
-"""How far the one candidate that must finish may exceed the time limit: in seconds, and as a share of the limit."""
-FIRST_FOLD = 30.0  # seconds beyond the time limit for the first fold of that candidate
+FIRST_FOLD = 30.0  # seconds beyond the time limit for the first fold of the one candidate that must finish
 
 
 def main(folder: Path) -> None:
@@ -51,7 +49,7 @@ def main(folder: Path) -> None:
     end = start + job.seconds - ENDING
     rating = _rating(workspace, job.only_fold is not None)
     schedule = RecordedSchedule(job, workspace.folds, rating, start, end, starting)
-    schedule.folder, schedule.total = folder, len(workspace.rows)
+    schedule.folder, schedule.total, schedule.starting = folder, len(workspace.rows), starting
     schedule.kept = np.arange(schedule.total)
     _search(schedule, workspace)
     if schedule.most_rows < schedule.total:
@@ -65,7 +63,7 @@ def main(folder: Path) -> None:
 
 def _search(schedule: Schedule, workspace: Workspace) -> None:
     """Sends fits to workers until the time is up, no remaining fit would end in time, or fewer rows are wanted."""
-    patience = max(PATIENCE, PATIENCE_SHARE * (schedule.end - schedule.start))
+    patience = max(0.0, LEAST_REFIT - REFIT_SHARE * (schedule.end - schedule.start))  # only in a short search
     with closing(Pool(workspace, schedule.job.workers)) as pool:
         while True:
             later = 0.0 if schedule.is_complete else patience if schedule.has_fold else FIRST_FOLD
@@ -125,6 +123,7 @@ class RecordedSchedule(Schedule):
 
     folder: Path
     total: int  # number of rows
+    starting: float  # seconds that the driver took to start
     kept: NDArray[np.int64]  # positions of those that are searched
 
     def finished(self, name: str, outputs: Floats) -> None:
@@ -137,9 +136,12 @@ class RecordedSchedule(Schedule):
 
     def write(self) -> None:
         """Writes all trials so far, and the processor time of this process and of the workers that have ended."""
-        spent = os.times()
-        rows = len(self.kept) if len(self.kept) < self.total else 0
-        log = SearchLog(trials=tuple(self.trials), processor_seconds=round(sum(spent[:4]), 2), rows=rows)
+        log = SearchLog(
+            trials=tuple(self.trials),
+            processor_seconds=round(sum(os.times()[:4]), 2),
+            rows=len(self.kept) if len(self.kept) < self.total else 0,
+            starting=round(self.starting, 2),
+        )
         write_whole(self.folder / files.LOG, log.model_dump_json().encode())
 
 

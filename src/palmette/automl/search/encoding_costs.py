@@ -25,6 +25,10 @@ class EncodingCosts:
         self._estimates: dict[str, float] = {}
         self._timed: dict[str, float] = {}
         self._measured: dict[str, float] = {}
+        self._loading: dict[str, float] = {}
+        """Seconds before the first row, as timed on a sample, by encoder."""
+        self._spent: dict[str, float] = {}
+        """Measured seconds for all rows, by encoder."""
 
     def take(self, facts: DataFacts) -> None:
         """Scales the estimates to another number of rows."""
@@ -58,6 +62,14 @@ class EncodingCosts:
         known = (self._whole.get(one.name, 0.0) for one in self._once(candidate))
         return sum(one for one in known if math.isfinite(one))
 
+    def again(self, candidate: Candidate) -> float:
+        """Returns the seconds of stateless encoders in a final fit."""
+        return self.loading(candidate) + self.repeated(candidate)
+
+    def loading(self, candidate: Candidate) -> float:
+        """Returns the seconds that stateless encoders take before the first row, in each program."""
+        return sum(self._loading.get(one.name, 0.0) for one in self._once(candidate))
+
     def begins_sample(self, candidate: Candidate, most: float) -> bool:
         """Reserves stateless encoders for a timing sample if there are any and their estimate is at most `most`."""
         new = [one for one in self._once(candidate) if one.name not in self._whole]
@@ -70,6 +82,7 @@ class EncodingCosts:
         new = [one for one in self._once(candidate) if self._whole.get(one.name) == math.inf]
         for one in new:
             self._whole.pop(one.name)
+            self._loading[one.name] = result.encoding / len(new)
             self._whole[one.name] = self._of_all_rows(one) if result.note else result.shared / len(new)
 
     def _once(self, candidate: Candidate) -> list[Encoder]:
@@ -84,11 +97,16 @@ class EncodingCosts:
         """Returns the measured seconds of encoding a fold, or 0."""
         return self._measured.get(self._key(candidate), 0.0)
 
-    def record(self, candidate: Candidate, seconds: float) -> None:
-        """Records the seconds of encoding a fold."""
-        if key := self._key(candidate):
-            self._measured[key] = max(self._measured.get(key, 0.0), seconds)
-            self._shared |= {one.name for one in self._once(candidate)}
+    def record(self, candidate: Candidate, result: FoldResult) -> None:
+        """Records the seconds of encoding a fold, and of a worker's part of the features that all folds share."""
+        if not (key := self._key(candidate)):
+            return
+        self._measured[key] = max(self._measured.get(key, 0.0), result.encoding)
+        once = self._once(candidate)
+        for one in once:
+            self._spent[one.name] = self._spent.get(one.name, 0.0) + result.shared / len(once)
+            self._whole[one.name] = max(self._whole.get(one.name, 0.0), self._spent[one.name])
+        self._shared |= {one.name for one in once}
 
     def _key(self, candidate: Candidate) -> str:
         """The key of the candidate's features; empty for the dummy, which has none."""

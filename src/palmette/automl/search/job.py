@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from pydantic import FailFast, Field
 
 from palmette.automl.candidates import Blueprint, Candidate, Trial
+from palmette.automl.composition import candidate_track
+from palmette.automl.kinds import Track
 from palmette.automl.weights import FOLDER, weights_folder
 from palmette.documents import Model
 from palmette.engine.registry import packages
@@ -64,6 +66,13 @@ class SearchJob(Model):
     only_fold: int | None = None
     """The only fold to predict, if any. Its rows carry the targets of other rows, to hide their own."""
 
+    @property
+    def shares(self) -> dict[Track, float]:
+        """Each track's share of the time."""
+        given = {one: max(self.blueprint.shares.get(one, 0.0), 0.0) for one in map(candidate_track, self.candidates)}
+        total = sum(given.values())
+        return {track: share / total if total else 1 / len(given) for track, share in given.items()}
+
     @classmethod
     def read(cls, folder: Path) -> "SearchJob":
         """Reads the job in `folder`."""
@@ -77,6 +86,8 @@ class SearchLog(Model):
     processor_seconds: float = 0.0
     rows: int = 0
     """Number of rows that were sampled; 0 for all."""
+    starting: float = 0.0
+    """Seconds that the driver took to start."""
 
     @classmethod
     def read(cls, folder: Path) -> "SearchLog":

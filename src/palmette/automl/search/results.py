@@ -55,6 +55,7 @@ class CandidateLoad:
     processor_seconds: float = 0.0
     seconds: float = 0.0  # wall-clock time of the search
     rows: int = 0  # number of rows that were sampled; 0 for all
+    starting: float = 0.0  # seconds that a program takes to start
     failures: tuple[Violation, ...] = ()  # runs of the driver that crashed, were killed or produced no results
 
     @classmethod
@@ -67,6 +68,7 @@ class CandidateLoad:
             violations=tuple(one for load in every for one in load.violations),
             processor_seconds=sum(load.processor_seconds for load in every),
             rows=max((load.rows for load in every), default=0),
+            starting=max((load.starting for load in every), default=0.0),
             failures=tuple(one for load in every for one in load.failures),
         )
 
@@ -120,21 +122,35 @@ def read_results(
         untried = ["the time was up; a longer --budget helps"]
         notes = [f"{trial.candidate.name}: {trial.note}" for trial in trials if trial.note] or untried
         violations.append(_violation("no-candidate", LOG, f"has no candidate that finished: {'; '.join(notes)}"))
-    return CandidateLoad(tuple(trials), tuple(results), tuple(violations), log.processor_seconds, rows=log.rows)
+    return CandidateLoad(
+        trials=tuple(trials),
+        results=tuple(results),
+        violations=tuple(violations),
+        processor_seconds=log.processor_seconds,
+        rows=log.rows,
+        starting=log.starting,
+    )
 
 
 def write_results(folder: Path, load: CandidateLoad) -> None:
     """Writes verified results in the driver's format, for processes that read them later."""
     (folder / OUTPUTS).mkdir(parents=True, exist_ok=True)
-    log = SearchLog(trials=load.trials, processor_seconds=load.processor_seconds, rows=load.rows)
+    log = SearchLog(
+        trials=load.trials, processor_seconds=load.processor_seconds, rows=load.rows, starting=load.starting
+    )
     (folder / LOG).write_text(log.model_dump_json(), encoding="utf-8")
     for one in load.results:
         np.save(folder / OUTPUTS / f"{one.name}.npy", one.outputs, allow_pickle=False)
 
 
-def fit_seconds(trials: Iterable[Trial], blueprint: Blueprint) -> float:
-    """Returns the expected seconds to fit candidates together on all rows; equal features are computed once."""
+def fit_seconds(trials: Iterable[Trial], blueprint: Blueprint, share: float = 1.0) -> float:
+    """Returns the expected seconds to fit candidates together on a share of the rows."""
     every = list(trials)
+    return max((one.loading for one in every), default=0.0) + share * _row_seconds(every, blueprint)
+
+
+def _row_seconds(every: Sequence[Trial], blueprint: Blueprint) -> float:
+    """Returns the part of `fit_seconds` that grows with the rows; equal features are computed once."""
     if blueprint.ensembling == "stacking":
         return (blueprint.folds.count + 1) * sum(one.learning + one.encoding for one in every)
     encoding = {encoding_key(one.candidate, blueprint): one.encoding for one in every}
@@ -143,7 +159,9 @@ def fit_seconds(trials: Iterable[Trial], blueprint: Blueprint) -> float:
 
 def fitted_rows(trials: Iterable[Trial], problem: Problem, searched: int, rows: int, seconds: float) -> int:
     """Returns how many of the training rows there is time to fit candidates on, of which `searched` were; 0 for all."""
-    kept = max(LEAST_ROWS, int(searched * min(seconds / max(fit_seconds(trials, problem.blueprint), 1e-3), rows)))
+    every = list(trials)
+    left = seconds - fit_seconds(every, problem.blueprint, 0.0)
+    kept = max(LEAST_ROWS, int(searched * min(left / max(_row_seconds(every, problem.blueprint), 1e-3), rows)))
     return kept if kept < rows and problem.draws_rows else 0
 
 

@@ -27,16 +27,14 @@ from palmette.automl.search.worker import ALL_ROWS, SAMPLE, SAMPLE_ROWS, FoldRes
 
 LARGEST_SHARE = 0.5  # share of the remaining time within which an iterative learner has to end
 LEAST_SECONDS = 1.5  # least time for each fit of the candidate that must finish, however little remains
-MOST_OVERDUE = 3.0
-"""Largest expected time of a candidate, as a multiple of the remaining time, if no other candidate fits in."""
+MOST_OVERDUE = 3.0  # largest expected time of a candidate, as a multiple of the remaining time, if none fits in
 SAMPLE_MULTIPLE = 5.0  # largest estimate of features, as a multiple of the remaining time, for which a sample is timed
 TIMED_SHARE = 0.3  # estimate of a fold and the final fit, as a share of the time, from which a sample is timed
 LEAST_STEPS = 0.1  # share of the usual steps of an iterative learner that have to end in time
 LEAST_LEFT = 6.0  # seconds that a fold and the final fit may take, however little remains
-REFIT_SHARE = 0.2  # time for the final fit after the search, as a share of the search time
+REFIT_SHARE, LEAST_REFIT = 0.2, 5.0  # time for the final fit: as a share of the search time, and in seconds
 LEAST_FINISHED = 3  # number of finished candidates needed before a tuned one can be stopped for its first folds
-LEAST_SHARE = 0.1
-"""Share of the rows from which a candidate is preferred to later ones that have time for all rows."""
+LEAST_SHARE = 0.1  # share of the rows from which a candidate is preferred to later ones that have time for all rows
 AS_QUICK = 1.5  # time of a candidate, as a multiple of the quickest, up to which the order of the plan decides
 
 
@@ -84,7 +82,7 @@ class Schedule:
     ) -> None:
         """Takes `start` and `end` as values of `time.monotonic()`, and the seconds that a program takes to start."""
         self.job, self.start, self.end = job, start, end
-        self._middle, self._limit = (start + end) / 2, end + REFIT_SHARE * (end - start) - starting
+        self._middle, self._limit = (start + end) / 2, end + max(REFIT_SHARE * (end - start), LEAST_REFIT) - starting
         """Earliest end of the search, and the time by which a final fit has to end."""
         self.waiting = list(job.candidates)
         self.needed = ""  # the candidate that has to finish, once it is decided
@@ -95,11 +93,10 @@ class Schedule:
         self.used: dict[Track, float] = {}
         facts = facts_of(job.blueprint)
         self._fitting: dict[str, float] = {}
-        self._timed: dict[str, float] = {}
-        """Measured by expected seconds of a learner on a sample of rows; 1 while the sample runs."""
+        self._timed: dict[str, float] = {}  # measured by expected seconds of a learner on a sample; 1 while it runs
         self._encoding = EncodingCosts(job.blueprint, facts)
         self._tuner = Tuner(facts, job.blueprint.seed)
-        self._shares = _shares(job)
+        self._shares = job.shares
         self.take(folds, rating)
         self._fold_scores: dict[str, dict[int, float | None]] = {}
 
@@ -169,14 +166,15 @@ class Schedule:
         track = candidate_track(task.candidate)
         self.used[track] = self.used.get(track, 0.0) + result.seconds + result.shared
         progress.encoding += result.encoding
-        self._encoding.record(task.candidate, result.encoding)
-        self.end = min(self.end, max(self._middle, self._limit - self._encoding.repeated(task.candidate)))
+        self._encoding.record(task.candidate, result)
         if result.outputs is None:
             progress.give_up(result.note, failed=True)
         else:
             progress.outputs[task.fold] = result.outputs
             progress.rounds[task.fold] = result.rounds
             progress.scores[task.fold] = self.rating.of_fold(task.fold, result.outputs)
+            needed = not self.is_complete and task.candidate.name == self.needed
+            self._reserve(sum(self._refit(progress)) if needed else self._encoding.again(task.candidate))
             if progress.is_tuned and progress.pending and self._is_hopeless(progress):
                 progress.give_up("its first folds scored below the median")
         self._close(progress)
@@ -221,12 +219,13 @@ class Schedule:
         others = [one for one in self.waiting if one.name not in self.job.baselines]
         left = max(self._limit - now, LEAST_LEFT)
         least_share = LEAST_SHARE if self._samples_rows else 1.0
-        needed = next((one for one in others if least_share * self._seconds_needed(one) <= left), None)
+        room = {one.name: max(left - self._encoding.loading(one), 0.0) for one in others}
+        needed = next((one for one in others if least_share * self._seconds_needed(one) <= room[one.name]), None)
         if needed is None and others:
             least = min(map(self._seconds_needed, others))
             needed = next(one for one in others if self._seconds_needed(one) <= AS_QUICK * least)
         if needed and self._samples_rows:
-            share = left / max(self._seconds_needed(needed), left)
+            share = room[needed.name] / max(self._seconds_needed(needed), room[needed.name], 1e-3)
             self.most_rows = min(len(self.folds), max(LEAST_ROWS, int(share * len(self.folds))))
         if needed:
             self.needed = needed.name
@@ -235,7 +234,7 @@ class Schedule:
         return self.most_rows == len(self.folds)
 
     def _seconds_needed(self, candidate: Candidate) -> float:
-        """Returns the expected seconds until a fold of a candidate and its final fit have ended."""
+        """Returns the expected seconds of a fold of a candidate and of its final fit, without reading weights."""
         count, steps = self.job.blueprint.folds.count, learner_named(candidate.learner).has_steps
         once, fitting = self._encoding.shared(candidate), self._fitting_expected(candidate) / count
         fold = self._encoding.expected(candidate) + fitting * (LEAST_STEPS if steps else 1.0)
@@ -268,7 +267,7 @@ class Schedule:
     def _affords(self, candidate: Candidate, now: float) -> bool:
         """Returns whether new features can be computed now and once more in the final fit."""
         new = self._encoding.shared(candidate)
-        return not new or now + new / self.job.workers + self._encoding.repeated(candidate) <= self._limit
+        return not new or now + new / self.job.workers + self._encoding.again(candidate) <= self._limit
 
     def _next_tuned(self, now: float, within: bool) -> Candidate | None:
         if not self.job.tuning or now >= self.end:
@@ -349,10 +348,8 @@ class Schedule:
             status, note = ("failed", "its outputs cannot be scored") if score is None else ("finished", "")
         folds = sorted(progress.scores)
         each = self._encoding.seconds(progress.candidate)  # although another candidate may have encoded these features
-        encoding = max(progress.encoding, each * len(progress.outputs))
-        count = self.job.blueprint.folds.count
-        whole = count / max(count - 1, 1)  # rows, as a multiple of those that a fold learns from
-        learning = (progress.seconds - progress.encoding) / max(len(progress.outputs), 1)
+        spent = progress.seconds + max(0.0, each * len(progress.outputs) - progress.encoding)
+        learning, loading, encoding = self._refit(progress)
         trial = Trial(
             candidate=progress.candidate,
             status=status,  # type: ignore[arg-type]  # one of the three
@@ -360,20 +357,32 @@ class Schedule:
             score=score,
             missing=progress.missing,
             rounds=tuple(progress.rounds[fold] for fold in folds if fold != ALL_ROWS),
-            seconds=round(progress.seconds - progress.encoding + encoding, 3),
-            learning=round(whole * learning, 3),
-            encoding=round(whole * each + self._encoding.repeated(progress.candidate), 3),
+            seconds=round(spent, 3),
+            learning=round(learning, 3),
+            encoding=round(encoding, 3),
+            loading=round(loading, 3),
         )
         self.trials.append(trial)
         if score is not None and score == max(one.score for one in self.trials if one.score is not None):
-            # The best model is fitted on all rows after the search, within the limit.
-            self.end = min(self.end, max(self._middle, self._limit - trial.learning - trial.encoding))
+            self._reserve(learning + loading + encoding)
         if status == "finished":
             self._fitting[progress.candidate.name] = progress.seconds - progress.encoding
             self._fold_scores[progress.candidate.name] = progress.scores
             self.finished(progress.candidate.name, self.whole(progress))
         if progress.is_tuned:
             self._tuner.tell(progress.candidate.name, score, next(iter(progress.scores.values()), None))
+
+    def _refit(self, progress: CandidateProgress) -> tuple[float, float, float]:
+        """Returns the expected seconds of a fit on all rows: of the learner, before the first row, of encoding."""
+        count = self.job.blueprint.folds.count
+        whole = count / max(count - 1, 1)  # rows, as a multiple of those that a fold learns from
+        learning = (progress.seconds - progress.encoding) / max(len(progress.outputs), 1)
+        encoding = whole * self._encoding.seconds(progress.candidate) + self._encoding.repeated(progress.candidate)
+        return whole * learning, self._encoding.loading(progress.candidate), encoding
+
+    def _reserve(self, seconds: float) -> None:
+        """Keeps time within the limit for the final fit, which follows the search."""
+        self.end = min(self.end, max(self._middle, self._limit - seconds))
 
     def whole(self, progress: CandidateProgress) -> Floats:
         """Combines the outputs of the folds; the first column is that of the fit on all rows, if there was one."""
@@ -389,9 +398,3 @@ class Schedule:
 
     def finished(self, name: str, outputs: Floats) -> None:
         """Called with the outputs of each finished candidate."""
-
-
-def _shares(job: SearchJob) -> dict[Track, float]:
-    given = {track: max(job.blueprint.shares.get(track, 0.0), 0.0) for track in map(candidate_track, job.candidates)}
-    total = sum(given.values())
-    return {track: share / total if total else 1 / len(given) for track, share in given.items()}

@@ -74,17 +74,18 @@ def with_stored(encoder: Call, frame: pd.DataFrame, folder: Path) -> Call:
     return encoder.where(transformers=made)
 
 
-def sampled_seconds(encoder: Call, frame: pd.DataFrame) -> float:
-    """Times stateless transformers on the first rows; returns the seconds of a program that transforms all rows."""
-    seconds = 0.0
+def sampled_seconds(encoder: Call, frame: pd.DataFrame) -> tuple[float, float]:
+    """Times stateless transformers on the first rows; returns the seconds before the first row, and those of all."""
+    loading = seconds = 0.0
     for _, part in _parts(encoder):
         begun, transformer, rows = time.monotonic(), build(part.call), frame[part.columns]
         transformer.transform(rows.iloc[:1])  # the first call reads weights
         started = time.monotonic()
         transformer.transform(rows.iloc[:TIMED])
         each = (time.monotonic() - started) / _distinct(rows.iloc[:TIMED])
-        seconds += started - begun + each * _distinct(rows)
-    return seconds
+        loading += started - begun
+        seconds += each * _distinct(rows)
+    return loading, seconds
 
 
 def _distinct(rows: pd.DataFrame) -> int:

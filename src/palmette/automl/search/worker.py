@@ -44,7 +44,9 @@ class FoldResult(NamedTuple):
     outputs: Floats | None  # (m,) or (m, k) for the rows of the fold; None if the fit failed
     rounds: int | None
     seconds: float  # total time except `shared`
-    encoding: float = 0.0  # part of `seconds` spent on features that no worker had encoded before
+    encoding: float = 0.0
+    """Part of `seconds` spent on features that no worker had encoded before; for a sample of shared features, on what
+    comes before the first row, such as reading weights."""
     shared: float = 0.0
     """Seconds spent on features that all folds share; for a sample, the estimate for all rows."""
     note: str = ""  # why the fit failed
@@ -70,9 +72,9 @@ class Workspace:
                 warnings.simplefilter("ignore")
                 if task.fold != SAMPLE:
                     return self._fitted(task)
-                whole = sampled_seconds(encoder_of(task.candidate, self.blueprint), self.frame)
+                loading, whole = sampled_seconds(encoder_of(task.candidate, self.blueprint), self.frame)
                 if whole:
-                    return FoldResult(None, None, time.monotonic() - started, shared=whole)
+                    return FoldResult(None, None, time.monotonic() - started, encoding=loading, shared=whole)
                 few = self.sampled(sampled_rows(len(self.rows), SAMPLE_ROWS, self.blueprint.seed))
                 return few._fitted(task._replace(fold=int(few.folds.max())))._replace(outputs=None)
         except Exception as error:  # noqa: BLE001 - a library or own class may raise anything; one candidate must not end the search

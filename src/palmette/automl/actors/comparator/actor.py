@@ -25,15 +25,16 @@ from palmette.automl.search.job import LEAST_ROWS, cores
 from palmette.automl.search.results import CandidateResult, comparable, fit_seconds, fitted_rows, read_results
 from palmette.automl.search.selection import alone, ensemble_outputs, select
 from palmette.automl.search.tuning import MARK
+from palmette.automl.search.worker import DUMMY
 from palmette.automl.splitting.data_splits import DataSplits
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import Attempt, BaseActor, Context, TextFile, Verdict, Violation
 from palmette.sandbox import Sandbox
 
 SHOWN = 12  # the best candidates on the leaderboard; of the others, all but those whose settings were searched
-OVERRUN = 1.1  # share of the training time after which the final fit is expected to have ended
-SHORTEST = 10.0  # seconds before which no final fit is stopped
-STARTS = 2.5  # seconds that the program of the final fit takes beside the fit
+OVERRUN = 1.05  # share of the training time after which the final fit is expected to have ended
+SHORTEST = 5.0  # seconds before which no final fit is stopped
+STARTS = 2.5  # least seconds that the program of the final fit takes beside the fit
 SLACK = 2.0  # multiple of its expected seconds for which a fit is waited for
 UPPER = ("<", "<=")
 ENSEMBLE = "ensemble"  # name of its row on the leaderboard
@@ -64,6 +65,7 @@ class ComparedResults(NamedTuple):
     splits: DataSplits
     measured: str
     searched: int  # number of rows that were searched
+    starting: float  # seconds that a program takes to start
     baselines: tuple[str, ...]  # the dummy first
 
     @property
@@ -75,7 +77,7 @@ class ComparedResults(NamedTuple):
     def allowed(self, task: TaskSpec) -> list[CandidateResult]:
         """What may be delivered: no dummy, and only learners that the request allows, where there are others."""
         required, forbidden = (wished(task.learners, level) for level in ("required", "forbidden"))
-        results = [one for one in self.results if one.name != self.baselines[0]] or list(self.results)
+        results = [one for one in self.results if one.trial.candidate.learner != DUMMY] or list(self.results)
         allowed = [one for one in results if one.trial.candidate.learner not in forbidden]
         return [one for one in allowed if not required or one.trial.candidate.learner in required] or results
 
@@ -103,7 +105,7 @@ class Comparator(BaseActor):
             return failed([_missing(input.assembly.store)])
         is_limited = any(one.quantity == "training_time" for one in input.task.constraints)
         left = OVERRUN * input.blueprint.seconds - input.assembly.seconds
-        left = (left if is_limited else max(left, SHORTEST)) - STARTS
+        left = (left if is_limited else max(left, SHORTEST)) - compared.starting
         allowed = compared.allowed(input.task)
         taken = _taken(compared.results, input, left)
         chosen = earlier.selection if earlier else _selected(input, compared, allowed, taken)
@@ -177,7 +179,7 @@ class Comparator(BaseActor):
 
         def due(names: Collection[str]) -> float:
             trials = [one.trial for one in compared.results if one.name in names]
-            return STARTS + share * fit_seconds(trials, input.blueprint)
+            return compared.starting + fit_seconds(trials, input.blueprint, share)
 
         def instead(one: CandidateResult, who: str) -> Selection:
             facts = {"rows": chosen.rows, "reason": f"{who}, {late}"}
@@ -193,7 +195,7 @@ class Comparator(BaseActor):
             member = instead(single, f"{single.name} alone")
             choices = [("package", chosen, left - kept), ("member", member, max(kept, SHORTEST))]
         choices = [(kind, one, max(seconds, slack * due(one.names))) for kind, one, seconds in choices]
-        if beside and beside.best_single != compared.baselines[0]:
+        if beside and beside.members[0].candidate.learner != DUMMY:
             choices.append(("baseline", beside, last))
         choices[-1] = (*choices[-1][:2], last)
         with ThreadPoolExecutor(1) as pool:
@@ -238,6 +240,7 @@ class Comparator(BaseActor):
             splits=rows,
             measured=f"{scorer.measured}{part}",
             searched=load.rows or len(splits.train),
+            starting=max(STARTS, load.starting),
             baselines=baselines,
         )
 
@@ -334,7 +337,7 @@ def _passed_over(compared: ComparedResults, made: Comparison, allowed: Sequence[
     chosen = next(one for one in made.leaderboard if one.chosen)
     reasons = {
         "it is a member of the ensemble that the plan asks for": best.name in made.selection.names,
-        "it gives every row the same answer": best.name == compared.baselines[0],
+        "it gives every row the same answer": best.learner == DUMMY,
         "the request does not allow its learner": best.name not in {one.name for one in allowed},
         "its final fit would exceed the time or the size that is left": best.candidate is not None
         and taken([best.name]) > 1,
