@@ -99,15 +99,14 @@ def automl(
         UserError: The target cannot be learnt, or a name is unknown.
         RunStopped: The run needs a person, or a budget was reached, before a model was delivered.
     """
-    from palmette.automl.arguments import arguments_of
+    from palmette.automl.arguments import arguments_of, title_of
     from palmette.automl.live import LiveProgress
     from palmette.engine import new_run_folder, run_environment
 
     if not isinstance(sentence, str):
         raise error_of(UserError, "bad-argument", kind=type(sentence).__name__)
     places = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else [data]
-    first = Path(str(places[0]).replace(":", "-")).stem if places and isinstance(places[0], str | Path) else target
-    folder = new_run_folder(first or "automl")
+    folder = new_run_folder(title_of(places) or target or "automl")
     try:
         paths = [_path(place, folder / "data", number) for number, place in enumerate(places, start=1)]
         arguments = arguments_of(sentence, paths, target=target, **options)

@@ -14,6 +14,12 @@ RUN_OPTIONS = ("topology", "model", "models", "planner", "human", "tokens", "mon
 """Options for the run; all others are fields of the task."""
 
 
+def title_of(data: Sequence[object]) -> str:
+    """Returns the title of a run: `house` for house.csv, `sklearn-iris` for sklearn:iris, the folder's name for `.`."""
+    place = Path(str(data[0]).replace(":", "-")) if data and isinstance(data[0], str | Path) else Path("/")
+    return (place if place.name.strip(".") else place.resolve()).stem
+
+
 def arguments_of(
     request: str,
     data: Sequence[str] = (),

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -112,7 +111,7 @@ def automl(request: str, data: tuple[str, ...], as_json: bool, models: tuple[str
 
     Ends with a readable package, a fitted model, a report, and an endpoint that was started and measured.
     """
-    from palmette.automl.arguments import arguments_of
+    from palmette.automl.arguments import arguments_of, title_of
     from palmette.engine import new_run_folder, run_environment
 
     if not request.strip() and not data and not options["task"]:
@@ -121,7 +120,7 @@ def automl(request: str, data: tuple[str, ...], as_json: bool, models: tuple[str
     if options["dry_run"] and options["topology"]:
         raise click.UsageError("--dry-run has a topology of its own; leave out --topology")
     arguments = arguments_of(request, data, **_models(models), **options)
-    folder = new_run_folder(Path(data[0].replace(":", "-")).stem if data else "automl")
+    folder = new_run_folder(title_of(data) or "automl")
     result = run_environment("automl", arguments, folder, watching(as_json, folder))
     if not options["dry_run"] or result.status != "finished":
         present(result, as_json)

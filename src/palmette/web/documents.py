@@ -134,7 +134,7 @@ def _features(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
 
 
 def _automl(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
-    from palmette.automl.arguments import arguments_of
+    from palmette.automl.arguments import arguments_of, title_of
     from palmette.knowledge.datasets import is_named
 
     options: dict[str, Any] = dict(given)
@@ -151,8 +151,7 @@ def _automl(roots: Roots, given: dict[str, JsonValue]) -> tuple[Job, str]:
             raise UserError(message, "Start it on the command line.", code="outside-roots")
     options["human"] = "web"
     arguments = json.loads(json.dumps(arguments_of(sentence, places, **options)))
-    name = Path(places[0].replace(":", "-")).stem if places else "automl"
-    return Job(environment="automl", arguments=arguments), name
+    return Job(environment="automl", arguments=arguments), title_of(places) or "automl"
 
 
 def save_yaml(path: Path, text: str) -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from pydantic import ValidationError
 from sentence_cases import flat
 
-from palmette.automl.arguments import RUN_OPTIONS, arguments_of
+from palmette.automl.arguments import RUN_OPTIONS, arguments_of, title_of
 from palmette.automl.task_spec.spec import Forecast, TaskSpec, parse_seconds
 from palmette.automl.task_spec.task_file import TaskFile, parse_constraint, parse_split, task_of
 from palmette.cli.automl import OPTIONS, TRACKS, automl
@@ -158,3 +158,9 @@ def test_an_empty_value_is_not_given() -> None:
     assert task_of(TaskFile(target="", exclude=(), clusters="", metric="", ensemble=None), "flag").sources == {}
     with pytest.raises(ValidationError):
         TaskFile.model_validate({"plans": 0})
+
+
+def test_a_run_is_named_for_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert title_of(["."]) == title_of([tmp_path]) == tmp_path.name
+    assert [title_of([one]) for one in ("a/house.csv", "sklearn:iris", None)] == ["house", "sklearn-iris", ""]

@@ -133,10 +133,10 @@ class Forecasting(Problem):
 
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns the last value, and the last season if there is one."""
-        last = Candidate(name="last-value", learner="naive", reason="the last value again")
-        season = {"season": self.use.season}
-        reason = f"the last {self.use.season} steps again"
-        seasonal = Candidate(name="seasonal-naive", learner="naive", settings=season, reason=reason)
+        last = Candidate(name="naive-last", learner="naive", reason="the last value again")
+        season = self.use.season
+        name, reason = f"naive-season-{season}", f"the last {season} steps again"
+        seasonal = Candidate(name=name, learner="naive", settings={"season": season}, reason=reason)
         return (last, seasonal) if self.use.seasons else (last,)
 
     def folds(self, splits: DataSplits) -> NDArray[np.int64]:
