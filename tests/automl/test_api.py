@@ -28,12 +28,13 @@ from palmette.engine.state import Version
 from palmette.errors import RunStopped, UserError
 
 PACKAGE = """
-import joblib
+import pickle
+
 import pandas as pd
 from .parts import Model
 
 def load(folder):
-    return joblib.load(folder / "model.joblib")
+    return pickle.loads((folder / "model.pkl.gz").read_bytes())
 
 def predictions(model, rows):
     return pd.DataFrame({"prediction": model.predict(rows)}, rows.index)
@@ -45,7 +46,7 @@ class Model:
     def predict(self, rows):
         return self.factor * rows["size"].astype(float) + rows["rooms"].astype(float)
 """
-FIT = "import joblib, price.parts; joblib.dump(price.parts.Model(), 'model/model.joblib')"
+FIT = "import pickle, price.parts; pickle.dump(price.parts.Model(), open('model/model.pkl.gz', 'wb'))"
 BLUEPRINT = Blueprint.model_validate(
     {
         "package": "price", "title": "t", "problem": "regression", "target": "price", "metric": "rmse", "rows": 9,

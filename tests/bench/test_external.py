@@ -84,7 +84,7 @@ def test_a_forecaster_is_kept_from_origin_to_origin(tmp_path: Path, monkeypatch:
         assert list(found["time"].astype(str)) == list(truth["time"])
         assert np.abs(found[["north", "south"]].to_numpy() - truth[["north", "south"]].to_numpy()).mean() < 1.0
         assert (found["north_p10"] <= found["north_p90"]).all()
-        made.append((state / FOLDER / "model" / "model.joblib").stat().st_mtime)
+        made.append((state / FOLDER / "model" / "model.pkl.gz").stat().st_mtime)
     assert made[0] == made[1], "nothing is fitted again"
     assert "import palmette" not in "".join(one.read_text("utf-8") for one in (state / FOLDER).rglob("*.py"))
 

@@ -66,7 +66,7 @@ def test_the_request_names_the_folder(untested: SmallDelivery, tmp_path: Path) -
 
 CHANGES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "code": (lambda folder: (folder / "train.py").write_text("print(1)"), "delivery-differs"),
-    "model": (lambda folder: (folder / "model/model.joblib").write_bytes(b""), "delivery-differs"),
+    "model": (lambda folder: (folder / "model/model.pkl.gz").write_bytes(b""), "delivery-differs"),
     "more": (lambda folder: (folder / "notes.txt").write_text("mine"), "delivery-differs"),
     "less": (lambda folder: (folder / "serve.py").unlink(), "delivery-differs"),
     "all": (lambda folder: (folder / MANIFEST).unlink(), "delivery-missing"),

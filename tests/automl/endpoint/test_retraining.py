@@ -44,11 +44,11 @@ def new_dishes(path: Path, swapped: bool) -> Path:
 
 
 def test_a_better_model_replaces_the_old_one(folder: Path, tmp_path: Path) -> None:
-    before = (folder / "model/model.joblib").read_bytes()
+    before = (folder / "model/model.pkl.gz").read_bytes()
     found = retrain("run", new_dishes(tmp_path / "new.csv", swapped=True))
     assert found.replaced and found.new > 0.7 > 0.4 > found.old and found.low <= found.new <= found.high
     assert (found.rows, found.held_out, found.repeated) == (160, 40, 0)
-    assert (folder / "model/model.joblib").read_bytes() != before
+    assert (folder / "model/model.pkl.gz").read_bytes() != before
     facts = json.loads((folder / "model/metadata.json").read_text(encoding="utf-8"))
     assert (facts["score"], facts["score_before"], facts["rows"]) == (found.new, found.old, 160)
     manifest = read_manifest(folder)
@@ -58,12 +58,12 @@ def test_a_better_model_replaces_the_old_one(folder: Path, tmp_path: Path) -> No
 def test_an_equal_model_does_not_and_rows_that_the_old_one_has_learnt_are_not_held_out(
     folder: Path, tmp_path: Path
 ) -> None:
-    before = (folder / "model/model.joblib").read_bytes()
+    before = (folder / "model/model.pkl.gz").read_bytes()
     new_dishes(tmp_path / "new.csv", swapped=False)
     rows = pd.concat([dishes(), pd.read_csv(tmp_path / "new.csv")])
     rows.to_csv(tmp_path / "new.csv", index=False)
     found: Retraining = retrain("run", tmp_path / "new.csv")
-    assert not found.replaced and (folder / "model/model.joblib").read_bytes() == before
+    assert not found.replaced and (folder / "model/model.pkl.gz").read_bytes() == before
     assert 100 < found.repeated < 160 and found.held_out == round((320 - found.repeated) / 4)
     dishes().to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(UserError) as refused:

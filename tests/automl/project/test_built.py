@@ -114,7 +114,7 @@ def test_two_packages_in_one_process_predict_the_users_own_frame(
 def test_a_package_is_fitted_again_and_compared_on_the_same_rows(grades: BuiltPackage, tmp_path: Path) -> None:
     folder = tmp_path / "package"
     shutil.copytree(grades.folder, folder)
-    before = (folder / "model/model.joblib").read_bytes()
+    before = (folder / "model/model.pkl.gz").read_bytes()
     as_in_file(guests("classification", 200, seed=2)).to_csv(folder / "new.csv", index=False)
 
     def train(*more: str) -> str:
@@ -125,11 +125,11 @@ def test_a_package_is_fitted_again_and_compared_on_the_same_rows(grades: BuiltPa
 
     said = train()
     assert re.search(r"^F1 on 50 held-out rows \(greater is better\): old 0\.\d+, new 0\.\d+$", said, re.MULTILINE)
-    assert (folder / "model/model.joblib").read_bytes() == before
+    assert (folder / "model/model.pkl.gz").read_bytes() == before
     facts = json.loads((folder / "model_new/metadata.json").read_text(encoding="utf-8"))
     assert facts["metric"] == "F1" and facts["rows"] == 200 and 0 < facts["score"] <= 1 and len(facts["columns"]) == 6
     train("--replace", "--no-compare")
-    assert (folder / "model/model.joblib").read_bytes() != before
+    assert (folder / "model/model.pkl.gz").read_bytes() != before
     facts = json.loads((folder / "model/metadata.json").read_text(encoding="utf-8"))
     assert facts["rows"] == 200 and "score" not in facts, "it was measured on another model"
 
@@ -209,11 +209,11 @@ def test_each_prediction_is_by_itself(tmp_path: Path, open_: Sandbox) -> None:
 
 def test_a_fit_leaves_its_model_and_nothing_else(tmp_path: Path, open_: Sandbox) -> None:
     package = BuiltPackage(tmp_path, open_, blueprint_of("classification"))
-    (tmp_path / "train.py").write_text("open('model/model.joblib', 'w')")
+    (tmp_path / "train.py").write_text("open('model/model.pkl.gz', 'w')")
     done = package.fit(guests("classification", 5), tmp_path / "scratch", 30.0)
     assert not done.ok and done.stderr == "train.py wrote too few or too many files: MLmodel, metadata.json."
     (tmp_path / "train.py").write_text(
-        "for name in ('model.joblib', 'metadata.json', 'MLmodel', 'rows.csv'): open(f'model/{name}', 'w')\n"
+        "for name in ('model.pkl.gz', 'metadata.json', 'MLmodel', 'rows.csv'): open(f'model/{name}', 'w')\n"
     )
     done = package.fit(guests("classification", 5), tmp_path / "scratch", 30.0)
     assert not done.ok and done.stderr == "train.py wrote too few or too many files: rows.csv."

@@ -20,7 +20,7 @@ from palmette.sandbox.reading import read_made
 from palmette.sandbox.supervisor.folders import remove
 
 MODEL = "model"
-FITTED = frozenset({"model.joblib", "metadata.json", "MLmodel"})  # the files of a fitted model
+FITTED = frozenset({"model.pkl.gz", "metadata.json", "MLmodel"})  # the files of a fitted model
 ROWS, ANSWERS = "rows.parquet", "predictions.csv"
 FILE_MB = 4096  # largest file in megabytes that a package may write
 PREDICT_SECONDS = 900.0

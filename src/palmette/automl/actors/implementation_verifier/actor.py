@@ -26,13 +26,12 @@ from palmette.sandbox.reading import read_json
 SECONDS = 120.0
 MOST = 1 << 10  # bytes of the answer
 PROGRAM = """
-import json, pathlib, sys
-import joblib
+import gzip, json, pathlib, pickle, sys
 import numpy as np
 
 WEIGHTS = ("coef_", "intercept_", "coefs_", "intercepts_")
 model, out = map(pathlib.Path, sys.argv[1:])
-todo, seen, count = [joblib.load(model)], {}, 0
+todo, seen, count = [pickle.load(gzip.open(model))], {}, 0
 while todo:
     one = todo.pop()
     if id(one) in seen or isinstance(one, (str, bytes, type)):
@@ -167,7 +166,7 @@ def _of_learners(wishes: Sequence[LearnerWish], used: Sequence[str]) -> Iterator
 def parameters_of(package: BuiltPackage, scratch: Path) -> int | None:
     """The parameters of the fitted model of a package; None where it has none that can be counted."""
     scratch.mkdir(parents=True, exist_ok=True)
-    out, model = scratch / "parameters.json", package.folder / MODEL / "model.joblib"
+    out, model = scratch / "parameters.json", package.folder / MODEL / "model.pkl.gz"
     given = ("-c", PROGRAM, str(model), str(out))
     done = run_program(package.sandbox, package.folder, *given, seconds=SECONDS, write=scratch)
     try:
