@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple, get_args
 
 from palmette.automl.calls import Call, Name, Value, function_step, pipeline, source, with_arguments
-from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
+from palmette.automl.candidates import LEFT_OUT, Blueprint, Candidate, ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.encoders.shared import FromFolder, scaled
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, Kind, Track, file_kinds
@@ -168,7 +168,7 @@ def embedding_encoder(kind: Kind, facts: DataFacts) -> Encoder | None:
 def encoder_for(candidate: Candidate, kind: Kind, facts: DataFacts) -> Encoder | None:
     """Returns the encoder that a candidate names for a kind, else the default one."""
     if named := candidate.encoders.get(kind):
-        return encoder_named(named)
+        return None if named == LEFT_OUT else encoder_named(named)
     if not facts.supervised and kind not in ORDER:
         return embedding_encoder(kind, facts)
     return usual_encoder(kind, learner_named(candidate.learner).layout, facts)
@@ -192,11 +192,16 @@ def encoders_of(candidate: Candidate, facts: DataFacts) -> list[Encoder]:
     return [one for one in found if one]
 
 
+def weights_of(candidate: Candidate) -> list[str]:
+    """Returns the names of the pretrained weights of the encoders that a candidate names."""
+    named = [encoder_named(name) for name in candidate.encoders.values() if name != LEFT_OUT]
+    return [weights for one in named for weights in one.weights]
+
+
 def candidate_track(candidate: Candidate) -> Track:
     """Returns `pretrained` if an encoder uses pretrained weights, else the track of the learner or its own module."""
     own = (track for track in get_args(Track) if candidate.learner.startswith(f"own_{track}."))
-    trained = any(encoder_named(name).weights for name in candidate.encoders.values())
-    return next(own, "pretrained" if trained else learner_named(candidate.learner).track)
+    return next(own, "pretrained" if weights_of(candidate) else learner_named(candidate.learner).track)
 
 
 def facts_of(blueprint: Blueprint) -> DataFacts:

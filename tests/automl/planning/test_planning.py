@@ -1,6 +1,6 @@
 """What plans are judged by before anything is trained: costs, limits, timestamps, and what a round measures."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import pytest
@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from small_plans import round_of
 
 from palmette.automl.artefacts import DataPlan, MeasuredCandidate, MeasuredRound, Plan, Treatment
-from palmette.automl.candidates import Candidate, Cost, Derived
+from palmette.automl.candidates import LEFT_OUT, Candidate, Cost, Derived
+from palmette.automl.composition import encoder_for, learner_named
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.columns import (
     ColumnEdits,
@@ -26,6 +27,7 @@ from palmette.automl.planning.columns import (
     parts_of,
 )
 from palmette.automl.planning.constraints import REQUEST, Costs, constraints_of, digest, needs, shares
+from palmette.automl.planning.drafting import on_columns_alone
 from palmette.automl.planning.rounds import better_before
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
 from palmette.automl.task_spec.spec import Constraint, TaskSpec
@@ -126,6 +128,15 @@ def test_names_in_a_request_become_learners_that_are_here(
     made = constraints_of(TaskSpec.model_validate({"learners": fields}), FACTS)
     assert set(made.allowed) & set(LEARNERS) == allowed and made.preferred == preferred
     assert made.allowed[: len(preferred)] == preferred
+
+
+@pytest.mark.parametrize(("kind", "is_before"), [("image", True), ("text", False)])
+def test_files_and_texts_beside_columns_are_left_out_by_a_candidate(kind: Any, is_before: bool) -> None:
+    facts = replace(FACTS, kinds=("number", kind))
+    usual, (alone,) = learner_named("lightgbm").portfolio(facts)[0], on_columns_alone("lightgbm", facts)
+    assert alone.encoders == {kind: LEFT_OUT} and (alone.rank < usual.rank) is is_before
+    assert encoder_for(candidate("lightgbm", encoders=alone.encoders), kind, facts) is None
+    assert not [*on_columns_alone("lightgbm", FACTS), *on_columns_alone("lightgbm", replace(facts, kinds=(kind,)))]
 
 
 def test_tracks_share_the_time() -> None:

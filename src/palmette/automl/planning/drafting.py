@@ -8,9 +8,10 @@ from itertools import count, product, zip_longest
 from typing import NamedTuple
 
 from palmette.automl.artefacts import Knowledge, MeasuredCandidate, MeasuredRound, Plan, Plans
-from palmette.automl.candidates import Blueprint, Candidate, Cost, Ensembling, Strategy, substance
-from palmette.automl.composition import candidate_track, encoder_starts, facts_of, learner_named, meant
-from palmette.automl.encoders.encoder import DataFacts
+from palmette.automl.candidates import LEFT_OUT, Blueprint, Candidate, Cost, Ensembling, Strategy, substance
+from palmette.automl.composition import ORDER, candidate_track, encoder_starts, facts_of, learner_named, meant
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
+from palmette.automl.kinds import file_kinds
 from palmette.automl.planning.blueprints import blueprint
 from palmette.automl.planning.columns import data_plan
 from palmette.automl.planning.constraints import (
@@ -36,6 +37,7 @@ from palmette.automl.task_spec.spec import TaskSpec
 PATIENCE = 2.0
 """Largest estimated time of a candidate, as a multiple of the remaining time; above 1 because estimates are rough."""
 VARIED = 2  # number of leading candidates that are also trained with other strategies for target and classes
+NEXT = 0.01  # difference of the ranks of a starting point and of the same without some kinds of columns
 LEADERS = 4  # number of measured candidates that a revised plan keeps, so that its model is not worse
 ENSEMBLE_TOLERANCE = 1.5
 """Factor by which a single model's estimate may exceed a limit if only an ensemble was measured."""
@@ -158,7 +160,8 @@ class PlanContext:
 
     def _ranked(self, usual: Strategy) -> Iterator[tuple[tuple[bool, float], Candidate]]:
         for name in self.constraints.allowed:
-            starts = (*learner_named(name).portfolio(self.facts), *encoder_starts(name, self.facts))
+            own = (*learner_named(name).portfolio(self.facts), *encoder_starts(name, self.facts))
+            starts = (*own, *on_columns_alone(name, self.facts))
             for number, config in enumerate(starts):
                 made = Candidate(
                     name=config.name,
@@ -166,10 +169,25 @@ class PlanContext:
                     encoders=dict(config.encoders),
                     settings=dict(config.settings),
                     strategy=usual,
-                    tuned=number == 0,
+                    tuned=number == 0 or LEFT_OUT in config.encoders.values(),
                     reason=config.reason,
                 )
                 yield (name not in self.constraints.preferred, config.rank), made
+
+
+
+def on_columns_alone(name: str, facts: DataFacts) -> Iterator[DefaultConfig]:
+    """Yields a learner's first starting point without files and texts, if there are columns beside them.
+
+    Without files it comes before the one with them, as it takes a small part of the time.
+    """
+    beside, learner = {*facts.kinds} - {*ORDER}, learner_named(name)
+    if not beside or beside == {*facts.kinds} or learner.layout == "rows" or not facts.supervised:
+        return
+    encoders, reason = dict.fromkeys(sorted(beside), LEFT_OUT), f"without {' and '.join(sorted(beside))}"
+    for one in learner.portfolio(facts)[:1]:
+        rank = one.rank + (-NEXT if beside & {*file_kinds()} else NEXT)
+        yield DefaultConfig(f"{one.name}-columns", one.settings, reason, rank, encoders)
 
 
 @lru_cache(maxsize=2)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pydantic import ValidationError
 
 from palmette.automl.artefacts import Knowledge
-from palmette.automl.candidates import Candidate, Setting, Strategy, substance
+from palmette.automl.candidates import LEFT_OUT, Candidate, Setting, Strategy, substance
 from palmette.automl.composition import encoders, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.constraints import PlanStrategy
@@ -68,11 +68,12 @@ def _trainable(
     known = {each.name: each.kind for each in encoders()}
     if one.learner not in allowed or any(setting_objections(one.learner, one.settings, facts)):
         return None
-    if any(known.get(name) != kind or kind not in facts.kinds for kind, name in one.encoders.items()):
+    named = {kind: name for kind, name in one.encoders.items() if name != LEFT_OUT}
+    if not {*one.encoders} <= {*facts.kinds} or any(known.get(name) != kind for kind, name in named.items()):
         return None
-    named = {"name": f"{one.learner}-recalled", "reason": "it led a similar run"}
+    update = {"name": f"{one.learner}-recalled", "reason": "it led a similar run"}
     try:
-        made = Candidate.model_validate(one.model_dump() | named)
+        made = Candidate.model_validate(one.model_dump() | update)
     except ValidationError:
         return None
     return made if made.strategy in strategies else made.model_copy(update={"strategy": strategies[0]})

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from palmette.automl import formatting
 from palmette.automl.artefacts import Comparison, Delivery
-from palmette.automl.composition import encoder_named, learner_named
+from palmette.automl.composition import learner_named, weights_of
 from palmette.automl.endpoint.folder import add
 from palmette.automl.measure.metrics import METRICS
 from palmette.automl.plots import bar, interval_bar, level
@@ -91,7 +91,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
 def weights_used(findings: ReportFindings) -> list[tuple[str, Weights]]:
     """Pretrained weights in the delivered model, by name."""
     members = [one.candidate for one in findings.comparison.selection.members]
-    named = [name for one in members for encoder in one.encoders.values() for name in encoder_named(encoder).weights]
+    named = [name for one in members for name in weights_of(one)]
     named += [name for one in members for name in learner_named(one.learner).weights]
     return [(name, weights_named(name)) for name in dict.fromkeys(named)]
 
