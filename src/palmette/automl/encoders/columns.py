@@ -42,34 +42,36 @@ def without_totals(rows: pd.DataFrame, column: str | int, labels: Sequence[str])
 def read_columns(rows: Any, readers: Sequence[Any], in_file: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Types columns of rows from `pandas.read_csv` or JSON; `in_file` maps columns to their names in the file."""
     rows, in_file = pd.DataFrame(rows).rename(columns=str), in_file or {}
-    columns = {name: (kind, read) for kind, read, names in readers for name in names}
-    places = {name: in_file[name] if in_file.get(name) in rows else name for name in columns}
-    absent = [in_file.get(name, name) for name, place in places.items() if place not in rows]
-    unread = dict.fromkeys(absent, f"Columns are missing: {', '.join(map(repr, absent))}.")
-    made = {name: read_cells(rows[place], *columns[name], unread) for name, place in places.items() if place in rows}
+    columns = {name: place for place, (_, _, names) in enumerate(readers) for name in names}
+    sources = {name: in_file[name] if in_file.get(name) in rows else name for name in columns}
+    absent = [in_file.get(name, name) for name, source in sources.items() if source not in rows]
+    unread, made = dict.fromkeys(absent, f"Columns are missing: {', '.join(map(repr, absent))}."), dict[str, Any]()
+    for place, (kind, read, _) in enumerate(readers):  # together, as there may be thousands of columns
+        names = [name for name in columns if columns[name] == place and sources[name] in rows]
+        made |= zip(names, read_cells(rows[[sources[one] for one in names]], kind, read, unread).T, strict=True)
     if unread:
         raise ColumnError(unread)
-    return pd.DataFrame(made, index=rows.index)
+    return pd.DataFrame({name: made[name] for name in columns}, index=rows.index)
 
 
-def read_cells(column: pd.Series, kind: str, read: Callable[[Any], Any], unread: dict[str, str]) -> np.ndarray:
-    """Reads cells; missing ones become None, NaN or an empty text. Adds to `unread` if `read` raises ValueError."""
-    made: list[Any] = []
-    empty, plain = "" if kind == "text" else None, kind in PLAIN
-    if DTYPES.get(kind) == "float64" and column.dtype.kind in "fi":
-        values = column.to_numpy("float64", na_value=np.nan)
+def read_cells(rows: pd.DataFrame, kind: str, read: Callable[[Any], Any], unread: dict[str, str]) -> np.ndarray:
+    """Reads columns; missing cells become None, NaN or an empty text. Adds to `unread` if `read` raises ValueError."""
+    made, empty, plain = list[Any](), "" if kind == "text" else None, kind in PLAIN
+    if DTYPES.get(kind) == "float64" and all(one.kind in "fi" for one in rows.dtypes):
+        values = rows.to_numpy("float64", na_value=np.nan)
     else:
-        for place, cell in column.items():
+        for (column, row), cell in np.ndenumerate(rows.to_numpy(object).T):
             value = cell.strip() if isinstance(cell, str) else cell
             try:
                 if isinstance(value, list | dict) and plain:
                     raise ValueError
                 found = None if plain and (pd.isna(value) or value == "") else read(value)
             except (ValueError, OSError, OverflowError) as error:
-                found, where = None, f"Column {column.name!r} is {repr(cell)[:80]} in row {place}"
-                unread.setdefault(str(column.name), f"{where}, not readable as {kind}{'' if plain else f': {error}'}.")
+                name, found, why = str(rows.columns[column]), None, "" if plain else f": {error}"
+                where = f"Column {name!r} is {repr(cell)[:80]} in row {rows.index[row]}"
+                unread.setdefault(name, f"{where}, not readable as {kind}{why}.")
             made.append(empty if found is None else found)
-        values = np.fromiter(made, object, len(made)).astype(DTYPES.get(kind, "object"))
+        values = np.fromiter(made, object, len(made)).astype(DTYPES.get(kind, "object")).reshape(rows.shape, order="F")
     return np.where(np.isinf(values), np.nan, np.clip(values, -LARGEST, LARGEST)) if kind == "number" else values
 
 

@@ -49,24 +49,30 @@ def in_bins(column: Any, bins: int, frequent: int = FREQUENT) -> Codes:
     codes = np.zeros(len(values), dtype=np.int64)
     if known.any():
         present = values[known]
-        edges = np.unique(np.quantile(present, np.linspace(0, 1, bins + 1)[1:-1]))
         different = np.unique(present[:: max(1, len(present) // 2000)])
         if len(different) <= bins:
             edges = (different[1:] + different[:-1]) / 2
+        else:
+            edges = np.unique(np.quantile(present, np.linspace(0, 1, bins + 1)[1:-1]))
         codes[known] = np.searchsorted(edges, present, side="right") + 1
     return codes
 
 
 def mutual_information(codes: Codes, target: Codes) -> float:
     """Mutual information as a share of the target's entropy, in [0, 1], corrected for bias (Miller and Madow)."""
-    from scipy.stats import entropy
-    from sklearn.metrics import mutual_info_score
-
-    counts = np.unique(target, return_counts=True)[1]
-    if len(counts) < 2:
+    width = int(target.max()) + 1
+    joint = np.bincount(codes * width + target, minlength=(int(codes.max()) + 1) * width).reshape(-1, width)
+    of_codes, of_target = joint.sum(axis=1), joint.sum(axis=0)
+    classes, own = np.count_nonzero(of_target), _entropy(of_target)
+    if classes < 2:
         return 0.0
-    bias = (len(np.unique(codes)) - 1) * (len(counts) - 1) / (2 * len(codes))
-    return float(np.clip((mutual_info_score(codes, target) - bias) / entropy(counts), 0, 1))
+    bias = (np.count_nonzero(of_codes) - 1) * (classes - 1) / (2 * len(codes))
+    return float(np.clip((_entropy(of_codes) + own - _entropy(joint) - bias) / own, 0, 1))
+
+
+def _entropy(counts: Codes) -> float:
+    shares = counts[counts > 0] / counts.sum()
+    return -float((shares * np.log(shares)).sum())
 
 
 @lru_cache(maxsize=4)

@@ -61,7 +61,7 @@ def with_files(raw: Raw, repairs: Repairs, files: Sequence[Path] = ()) -> Raw:
     made = _with_named(with_contents_stored(raw), _by_ends(files), repairs)
     stems = {str(path.with_suffix("")): path for path in files}
     by_stems = {end: stems[str(path)] for end, path in _by_ends([*map(Path, stems)]).items()}
-    return made if made.files else _with_named(made, by_stems, repairs, most=1)
+    return made if made.files or not by_stems else _with_named(made, by_stems, repairs, most=1)
 
 
 def _with_named(raw: Raw, known: Mapping[str, Path], repairs: Repairs, most: int | None = None) -> Raw:

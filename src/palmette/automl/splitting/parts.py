@@ -145,12 +145,17 @@ def _timestamp(since: str, last: Any) -> Any:
 
 def row_hashes(frame: pd.DataFrame) -> Hashes:
     """A hash of the values of each row; neither types nor the order of rows change it."""
+    types = pd.api.types
+    are_numbers = [types.is_numeric_dtype(one) and not types.is_bool_dtype(one) for one in frame.dtypes]
+    numbers = frame.loc[:, are_numbers].to_numpy(float, na_value=np.nan) + 0.0  # 0 and -0 are one value
+    of_numbers = iter(pd.util.hash_array(numbers.ravel(order="F")).reshape(numbers.shape, order="F").T)
     hashes = np.zeros(len(frame), dtype=np.uint64)
-    for _, column in frame.items():
-        if pd.api.types.is_bool_dtype(column.dtype):
-            column = column.astype(str)
-        elif pd.api.types.is_numeric_dtype(column.dtype):
-            column = column.astype(float) + 0.0  # 0 and -0 are one value
+    for place, is_number in enumerate(are_numbers):
+        if is_number:
+            hashes = hashes * FACTOR + next(of_numbers)
+            continue
+        column = frame.iloc[:, place]
+        column = column.astype(str) if types.is_bool_dtype(column.dtype) else column
         hashes = hashes * FACTOR + pd.util.hash_array(column.to_numpy(), categorize=True).astype(np.uint64)
     return hashes
 
