@@ -270,6 +270,15 @@ class Selection(Model):
         """Names of the members."""
         return tuple(one.candidate.name for one in self.members)
 
+    def in_use(self, blueprint: Blueprint) -> Blueprint:
+        """Returns the blueprint without columns of the kinds that every member leaves out."""
+        unused = [
+            {kind for kind, name in one.encoders.items() if name == LEFT_OUT and not one.features}
+            for one in (member.candidate for member in self.members)
+        ]
+        gone = set[Kind].intersection(*unused)
+        return blueprint.model_copy(update={"columns": tuple(one for one in blueprint.columns if one.kind not in gone)})
+
 
 class OwnCode(Model):
     """Classes with the scikit-learn interface that a language model wrote for this task."""

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from small_packages import COLUMNS, REMARK, blueprint_of, guests, leaderboard_of, selection_of
 
-from palmette.automl.candidates import Blueprint, ColumnUse, Derived, Folds, OwnCode
+from palmette.automl.candidates import LEFT_OUT, Blueprint, ColumnUse, Derived, Folds, OwnCode
 from palmette.automl.encoders.columns import quarter
 from palmette.automl.measure.metrics import METRICS, Predictions, score
 from palmette.automl.project.reading import date_text, in_file_form, number_text
@@ -253,6 +253,15 @@ def _actions(text: str) -> set[str]:
     called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     calls = {one.attr if isinstance(one, ast.Attribute) else ast.unparse(one) for one in called}
     return calls | {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)}
+
+
+def test_columns_that_no_member_uses_are_not_asked_for() -> None:
+    blueprint = blueprint_of("regression")
+    (usual,) = selection_of(blueprint, "linear").members
+    alone = usual.model_copy(update={"candidate": usual.candidate.model_copy(update={"encoders": {"text": LEFT_OUT}})})
+    for members, is_read in (((alone,), False), ((alone, usual), True)):
+        programs = [text for path, text in text_of(blueprint, "linear", members=members).items() if path[-3:] == ".py"]
+        assert any("remark" in text for text in programs) is is_read
 
 
 def test_own_code_stands_in_the_package_as_it_was_written() -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from palmette.automl.artefacts import LeaderboardRow
 from palmette.automl.calls import Call, Name, paths_of, source
-from palmette.automl.candidates import LEFT_OUT, Blueprint, ColumnUse, OwnCode, Selection
+from palmette.automl.candidates import Blueprint, ColumnUse, OwnCode, Selection
 from palmette.automl.composition import COLUMNS, encoder_of, encoders_of, facts_of, learner_of, reader_of, readers_of
 from palmette.automl.formatting import metric as metric_in_words
 from palmette.automl.kinds import TRUE, Kind, file_kinds
@@ -46,11 +46,12 @@ def write_package(
     leaderboard: Sequence[LeaderboardRow] = (),
 ) -> tuple[TextFile, ...]:
     """The files of the package, sorted by path."""
-    members, target, problem = _members(blueprint, selection), _target_reader(blueprint), problem_of(blueprint)
+    members, blueprint = _members(blueprint, selection), selection.in_use(blueprint)
+    target, problem = _target_reader(blueprint), problem_of(blueprint)
     estimator = problem.decided(problem.assembled(members, selection.ensembling), selection.class_weights)
     groups, others, own = _groups(blueprint), _other_formats(blueprint), {Path(one.path).stem for one in modules}
     columns = {name: [one.name for one in listed] for name, listed in (groups | others).items()}
-    layout = laid_out(reader_of(_in_use(blueprint, selection)), members, estimator, columns)
+    layout = laid_out(reader_of(blueprint), members, estimator, columns)
     of_features = [*([target] if target else []), layout.readers, *(one.call for one in layout.features)]
     paths = [*paths_of([of_features, layout.model.call])]
     examples = _examples(blueprint, problem.examples())
@@ -84,13 +85,6 @@ def write_package(
         named["join.sql"] = "\n".join([SQL["macros"], *steps])
     files = rendered(facts, blueprint.package, named, problem.templates)
     return (*files, TextFile(path="requirements.txt", text=_requirements(files, blueprint, selection)))
-
-
-def _in_use(blueprint: Blueprint, selection: Selection) -> Blueprint:
-    """The blueprint without columns of the kinds that every member leaves out."""
-    unused = [{kind for kind, name in one.candidate.encoders.items() if name == LEFT_OUT} for one in selection.members]
-    gone = set[Kind].intersection(*unused)
-    return blueprint.model_copy(update={"columns": tuple(one for one in blueprint.columns if one.kind not in gone)})
 
 
 def _members(blueprint: Blueprint, selection: Selection) -> list[EnsembleMember]:

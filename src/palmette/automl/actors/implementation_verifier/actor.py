@@ -203,7 +203,8 @@ class ImplementationVerifier(BaseActor):
                 why = Violation(code="prediction-failed", message=message, evidence=log, subject="predict.py")
                 return failed(located([why], package.folder, modules))
             batch = any(one.quantity == "batch_time" for one in input.task.constraints)
-            latency, wrong = endpoint_measured(service, input.blueprint, splits.judged, found.predictions, batch)
+            asked = input.comparison.selection.in_use(input.blueprint)
+            latency, wrong = endpoint_measured(service, asked, splits.judged, found.predictions, batch)
         if wrong:
             return failed(located(wrong, package.folder, modules))
         counted = any(one.quantity == "parameters" for one in input.task.constraints)
