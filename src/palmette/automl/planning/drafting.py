@@ -175,7 +175,6 @@ class PlanContext:
                 yield (name not in self.constraints.preferred, config.rank), made
 
 
-
 def on_columns_alone(name: str, facts: DataFacts) -> Iterator[DefaultConfig]:
     """Yields a learner's first starting point without files and texts, if there are columns beside them.
 

@@ -235,9 +235,7 @@ def repeats(builder: ScenarioBuilder) -> None:
                     given = [{**plain, column.name: value} for value in order]
                     events = [Event(builder.cutoff - (2 + i // 2) * HOUR, each) for i, each in enumerate(given)]
                     note = "that repeats or ties" if None not in order else "that is null beside others"
-                    builder.events(
-                        fixture, table, events, (about, f"{column.name} {note}"), backwards=order is pool
-                    )
+                    builder.events(fixture, table, events, (about, f"{column.name} {note}"), backwards=order is pool)
             if not table.keys_enforced:
                 entity = builder.entity()
                 row = factory.row(table, entity, plain, builder.usual)
