@@ -223,7 +223,7 @@ class AutoMLRun:
         """Returns sampled Shapley values: the contribution of each column to the prediction of each row.
 
         The result has the columns `explained` (the target, or the class whose probability is explained), `base` (the
-        mean prediction of training rows), one for each column of the data, and `prediction`, their sum.
+        mean prediction of training rows), one for each column that the model uses, and `prediction`, their sum.
 
         Args:
             rows: Tens of rows, as `pd.read_csv` makes them.
@@ -244,8 +244,9 @@ class AutoMLRun:
     @cached_property
     def _package(self) -> DeliveredPackage:
         from palmette.automl.delivered import DeliveredPackage
+        from palmette.automl.endpoint.delivered import delivered_blueprint
 
-        return DeliveredPackage.load(self.folder, self._artefact("blueprint"))
+        return DeliveredPackage.load(self.folder, delivered_blueprint(self.result))
 
     def _artefact(self, name: str) -> Any:
         from palmette.automl.artefacts import Delivery

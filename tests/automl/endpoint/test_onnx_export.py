@@ -9,6 +9,7 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 
 from small_packages import COLUMNS, REMARK, blueprint_of, fitted, guests, selection_of
 
+from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint import onnx_export
 from palmette.automl.endpoint.onnx_export import export_onnx
 from palmette.automl.splitting.data_splits import DataSplits
@@ -36,8 +37,7 @@ def test_a_converted_model_predicts_as_the_model(
     package = fitted(tmp_path, Sandbox(), blueprint, selection_of(blueprint, *learners), guests(problem))
     rows = guests(problem, 100, seed=1)
     monkeypatch.setattr(onnx_export, "delivered", lambda _: package.folder)
-    artefacts = {"blueprint": blueprint, "samples": None, "profile": SimpleNamespace(split=None)}
-    monkeypatch.setattr(onnx_export, "opened", lambda _: SimpleNamespace(artefact=lambda name, _: artefacts[name]))
+    of_run(blueprint, monkeypatch)
     monkeypatch.setattr(DataSplits, "of", lambda *_: DataSplits(rows, rows, None))
     if inverse is None:
         with pytest.raises(UserError) as refused:
@@ -49,10 +49,17 @@ def test_a_converted_model_predicts_as_the_model(
     assert (tmp_path / "model.onnx").stat().st_size > 400
 
 
+def of_run(blueprint: Blueprint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run of a package, without its data."""
+    run = SimpleNamespace(artefact=lambda *_: SimpleNamespace(split=None))
+    monkeypatch.setattr(onnx_export, "opened", lambda _: run)
+    monkeypatch.setattr(onnx_export, "delivered_blueprint", lambda _: blueprint)
+
+
 def test_what_depends_on_other_rows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_export, "delivered", lambda _: tmp_path)
     blueprint = blueprint_of("forecasting")
-    monkeypatch.setattr(onnx_export, "opened", lambda _: SimpleNamespace(artefact=lambda *_: blueprint))
+    of_run(blueprint, monkeypatch)
     with pytest.raises(UserError, match="depends on a history of rows"):
         export_onnx("run", tmp_path / "model.onnx")
 
@@ -61,8 +68,7 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     blueprint, rows = blueprint_of("regression", columns=COLUMNS), guests("regression", 20)
     monkeypatch.setattr(onnx_export, "PROGRAM", "import no_such_converter")
     monkeypatch.setattr(onnx_export, "delivered", lambda _: tmp_path)
-    artefacts = {"blueprint": blueprint, "samples": None, "profile": SimpleNamespace(split=None)}
-    monkeypatch.setattr(onnx_export, "opened", lambda _: SimpleNamespace(artefact=lambda name, _: artefacts[name]))
+    of_run(blueprint, monkeypatch)
     monkeypatch.setattr(DataSplits, "of", lambda *_: DataSplits(rows, rows, None))
     with pytest.raises(MachineError, match="no_such_converter"):
         export_onnx("run", tmp_path / "model.onnx")

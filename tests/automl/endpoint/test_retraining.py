@@ -12,6 +12,7 @@ pytest.importorskip("lightgbm", reason="the packages of AutoML are not installed
 import pandas as pd
 from small_delivery import SmallDelivery, dishes, small_delivery
 
+from palmette.automl.candidates import LEFT_OUT, ColumnUse
 from palmette.automl.endpoint import retraining
 from palmette.automl.endpoint.folder import differing, read_manifest
 from palmette.automl.endpoint.retraining import Retraining, retrain
@@ -25,10 +26,21 @@ def small() -> SmallDelivery:
 
 @pytest.fixture
 def folder(small: SmallDelivery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The delivery of a run."""
+    """The delivery of a run, whose model leaves out a column of pictures."""
     shutil.copytree(small.delivery.folder, tmp_path / "delivered")
     monkeypatch.setattr(retraining, "delivered", lambda _: tmp_path / "delivered")
-    run = SimpleNamespace(artefact=lambda name, _: small.shop.known[name])
+    blueprint, comparison = small.shop.known["blueprint"], small.shop.known["comparison"]
+    columns = (*blueprint.columns, ColumnUse(name="photo", kind="image"))
+    (member,) = comparison.selection.members
+    candidate = member.candidate.model_copy(update={"encoders": {"image": LEFT_OUT}})
+    member = member.model_copy(update={"candidate": candidate})
+    selection = comparison.selection.model_copy(update={"members": (member,)})
+    known = {
+        **small.shop.known,
+        "blueprint": blueprint.model_copy(update={"columns": columns}),
+        "comparison": comparison.model_copy(update={"selection": selection}),
+    }
+    run = SimpleNamespace(artefact=lambda name, _: known[name])
     monkeypatch.setattr(retraining, "opened", lambda _: run)
     return tmp_path / "delivered"
 

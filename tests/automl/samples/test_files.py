@@ -389,7 +389,7 @@ def test_a_table_names_texts_beside_it(tmp_path: Path) -> None:
         loaded = load([place])
         assert loaded.samples.columns[0].kind == "text" and loaded.table["review"][0].endswith("café")
         assert reported(loaded)["missing-files"] == 1
-    assert with_texts(frame, root)["review"][0] == loaded.table["review"][0]
+    assert with_texts(frame, root, ["review"])["review"][0] == loaded.table["review"][0]
 
 
 def test_tables_of_text_in_folders_stay_tables(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from palmette.automl.artefacts import Delivery
+from palmette.automl.artefacts import Comparison, Delivery
+from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint.folder import read_manifest
 from palmette.automl.kinds import TEXT_FILES, kind_of_file, with_contents
 from palmette.automl.opening import files_below
@@ -61,6 +62,12 @@ def opened(place: str) -> RunResult:
     return RunResult(folder, run_state(folder), "finished")
 
 
+def delivered_blueprint(run: RunResult) -> Blueprint:
+    """The blueprint of a run with the columns that its delivered model uses."""
+    selection = run.artefact("comparison", Comparison).selection
+    return selection.in_use(run.artefact("blueprint", Blueprint))
+
+
 def example_row(folder: Path) -> dict[str, object]:
     """An example request; the one with the fewest missing values."""
     file = next(iter(sorted(folder.glob("*/examples.json"))))
@@ -107,15 +114,14 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: P
         texts = {str(one): one for one in files_below(rows) if kind_of_file(one) is TEXT_FILES}
         read = readable(texts, TEXT_FILES, TEXT_FILES.name, Repairs())
         return pd.DataFrame({TEXT_FILES.name: read.values()}, pd.Index(read, name="file"))
-    if not names:
-        return with_texts(rows_of_file(rows, table, tell), rows.parent)
-    found = file_set(rows) if rows.is_dir() else None
+    found = file_set(rows) if names and rows.is_dir() else None
     files = found.files if found else (rows,) if rows.is_file() and kind_of_file(rows) else ()
     if files and len(names) == 1:
         paths = [str(one) for one in files]
         frame = pd.DataFrame({names[0]: paths}, pd.Index(paths, name="file"))
     else:
         frame = rows_of_file(rows, table, tell)
+        frame = with_texts(frame, rows.parent, [name for name in example_row(folder) if name not in names])
         cells = {
             name: [cell and str(place_of(str(cell), rows.parent, {})) for cell in frame[name]]
             for name in names

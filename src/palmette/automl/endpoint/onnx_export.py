@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from palmette.automl.candidates import Blueprint
-from palmette.automl.endpoint.delivered import delivered, opened
+from palmette.automl.endpoint.delivered import delivered, delivered_blueprint, opened
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
 from palmette.automl.project.built import run_program
@@ -41,7 +40,7 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         MachineError: A converter is not installed.
     """
     folder, made = delivered(run), opened(run)
-    blueprint = made.artefact("blueprint", Blueprint)
+    blueprint = delivered_blueprint(made)
     if why := problem_of(blueprint).no_onnx:
         raise error_of(UserError, "no-onnx", why=why)
     splits = DataSplits.of(made.artefact("samples", Samples), made.artefact("profile", Profile).split)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.candidates import Blueprint, Strategy
-from palmette.automl.endpoint.delivered import delivered, opened
+from palmette.automl.endpoint.delivered import delivered, delivered_blueprint, opened
 from palmette.automl.endpoint.folder import CACHES, add
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.profile import Profile
@@ -57,7 +57,7 @@ def retrain(run: str, data: Path, table: str = "", tell: Callable[[str], object]
         UserError: The file lacks columns, has unknown classes, or has too few new rows.
         MachineError: The package fails.
     """
-    folder, blueprint = delivered(run), opened(run).artefact("blueprint", Blueprint)
+    folder, blueprint = delivered(run), delivered_blueprint(opened(run))
     if not problem_of(blueprint).draws_rows:
         raise error_of(UserError, "retraining-unsupported", blueprint=blueprint, folder=str(folder), data=data)
     rows, beside = _rows(data, table, blueprint)

@@ -13,7 +13,7 @@ import re
 import shutil
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -128,9 +128,9 @@ def _stored(content: bytes, kind: FileKind) -> str | None:
     return str(path) if content else None
 
 
-def with_texts(frame: pd.DataFrame, base: Path) -> pd.DataFrame:
-    """The table with texts in the place of the names of their files."""
-    named = [name for name in map(str, frame) if _kind_of_cells(frame[name], name, base, {}) is TEXT_FILES]
+def with_texts(frame: pd.DataFrame, base: Path, names: Iterable[str]) -> pd.DataFrame:
+    """The table with texts in the place of the names of their files, in the columns of these names."""
+    named = [name for name in names if name in frame and _kind_of_cells(frame[name], name, base, {}) is TEXT_FILES]
     return frame.assign(**{name: _read_cells(frame[name], TEXT_FILES, base, {}, Repairs()) for name in named})
 
 
