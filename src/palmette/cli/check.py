@@ -55,7 +55,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     form: str,
     as_json: bool,
 ) -> None:
-    """Check each feature SCRIPT against its specification, by running it.
+    """Check each feature SCRIPT, of Python or SQL, against its specification, by running it.
 
     Where --fsc is a folder, the specification of a script is the file in it that is named as the script; scripts
     without one are left out. Prints how words in the specification were read. SARIF and JUnit are for CI.
@@ -86,7 +86,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     for script, one in checked.items() if form == "text" and not as_json else ():
         for name, meaning in one.words.items():
             click.echo(f"{name} is read as: {meaning}")
-        print_verdict(f"{script.name}: {one.entry}() builds {one.view.name}", one.verdict)
+        print_verdict(f"{script.name}: {one.builder} builds {one.view.name}", one.verdict)
     sys.exit(0 if all(one.verdict.ok for one in checked.values()) else 1)
 
 

@@ -127,10 +127,7 @@ def from_script(script: Path, dfr: Path, entry: str | None, file: Path | None, a
         click.echo(f"! Not read: {script.name}:{note.line}: {note.text}")
     for problem in problems:
         click.echo(f"! Correct {problem}")
-    if made.entry:
-        click.echo(f"\nNext: palmette check {script} --fsc {near(file)} --dfr {dfr}")
-    else:
-        click.echo(f"\nNext: name {near(file)} in a run file (`fsc`), then: palmette features RUN.yaml --plan")
+    click.echo(f"\nNext: palmette check {script} --fsc {near(file)} --dfr {dfr}")
 
 
 _MARKS = {"new": "+", "changed": "~", "unchanged": "", "removed": "-", "unknown": "?"}

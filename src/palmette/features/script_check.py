@@ -3,8 +3,11 @@
 import linecache
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
 
 from palmette.documents import read_text, write_text
 from palmette.engine import ConsoleHuman, Human, NoHuman, Verdict, pay_unrecorded
@@ -14,20 +17,36 @@ from palmette.features.formatting import holds_module
 from palmette.features.harness.binding import find_entry
 from palmette.features.questions import understood_view
 from palmette.features.repository import Checkout, Module
+from palmette.features.script_tree import literal
 from palmette.features.spec.phrases import definition
+from palmette.features.spec.sql import SparkDialect
 from palmette.features.spec.view import View
 from palmette.sandbox import WarmSpark
 from palmette.sandbox.temporary import temporary_folder
 
 TOP = (".git", "pyproject.toml", "setup.cfg", "setup.py")
 """Files and folders that mark the top of a repository."""
+QUERY = ".sql"
+"""Ending of a file with one SELECT over the view's tables, whose parameters are the cut-off."""
+_RUNNER = """\
+from datetime import datetime
+
+from pyspark.sql import DataFrame, SparkSession
+
+
+def build(spark: SparkSession, tables: dict[str, DataFrame], as_of: datetime) -> DataFrame:
+    spark.conf.set("spark.sql.session.timeZone", {zone})
+    for name, table in tables.items():
+        table.createOrReplaceTempView(name)
+    return spark.sql({query}, args={{{parameters}}})
+"""
 QUICK = 4
 """Maximum cost of checks run with `quick`; more expensive ones start Spark."""
 
 
 @dataclass(frozen=True)
 class FeatureScript:
-    """A PySpark script with a function that takes a view's tables and returns its data frame."""
+    """A PySpark script with a function that takes a view's tables and returns its data frame, or one with a query."""
 
     path: Path
     entry: str | None = None
@@ -44,6 +63,7 @@ class CheckedScript:
 
     view: View
     entry: str
+    """The function that builds the features; empty for a query."""
     verdict: Verdict
 
     @property
@@ -59,7 +79,12 @@ class CheckedScript:
     def __repr__(self) -> str:
         checks = ", ".join(f"{one.name} {one.status}" for one in self.verdict.measurements)
         found = "".join(f"\n  {one.code}: {one.message}" for one in self.verdict.violations)
-        return f"{self.entry}() builds {self.view.name}: {'ok' if self else 'not ok'} ({checks}){found}"
+        return f"{self.builder} builds {self.view.name}: {'ok' if self else 'not ok'} ({checks}){found}"
+
+    @property
+    def builder(self) -> str:
+        """What builds the features, in words; a query's session has the view's zone."""
+        return f"{self.entry}()" if self.entry else f"the query in zone {self.view.zone}"
 
 
 def check_features(
@@ -125,6 +150,8 @@ def check_script(
     """
     from palmette.features.harness.connect import ConnectHarness
 
+    if script.path.suffix.lower() == QUERY:
+        return _check_query(script, view, checks, spark, progress)
     source = read_text(script.path)
     if script.tests:
         read_text(script.tests)  # report mistakes in it before Spark starts
@@ -142,6 +169,32 @@ def check_script(
             python_path=(script.path.parent.resolve(), *(root / part for part in Checkout(root).python_roots)),
         )
         return CheckedScript(view, name, run_checks(subject, checks, progress=progress))
+
+
+def _check_query(
+    query: FeatureScript,
+    view: View,
+    checks: Sequence[Check] | None,
+    spark: WarmSpark | None,
+    progress: Callable[[str], None],
+) -> CheckedScript:
+    """Runs checks on a script that runs the query."""
+    name = query.path.name
+    if query.entry or query.tests:
+        option = "--entry" if query.entry else "--tests"
+        raise UserError(f"{name} is a query; {option} is for Python.", "Leave it out.", code="is-query")
+    text = read_text(query.path)
+    try:
+        given = {one.name for one in parse_one(text, read=SparkDialect).find_all(exp.Placeholder)}
+    except SqlglotError as error:
+        message = f"{name} is not one SELECT of Spark: {str(error).splitlines()[0].rstrip('.')}."
+        raise UserError(message, "Correct it first.", code="not-sql") from None
+    parameters = ", ".join(f'"{name}": as_of' for name in sorted(given))
+    with temporary_folder() as folder:
+        path = folder / f"{query.path.stem}.py"
+        write_text(path, _RUNNER.format(query=literal(text), parameters=parameters, zone=repr(view.zone)))
+        checked = check_script(FeatureScript(path, root=folder), view, checks, spark=spark, progress=progress)
+    return replace(checked, entry="")
 
 
 def view_of(fsc: Path, dfr: Path, model: str = "offline", human: Human | None = None) -> View:

@@ -10,8 +10,11 @@ from click.testing import CliRunner
 
 from palmette.cli.check import check
 from palmette.engine.actor import Verdict
+from palmette.errors import UserError
+from palmette.features.adoption.query import write_query
 from palmette.features.checks import ALL, ScriptUnderTest, run_checks
 from palmette.features.harness.connect import ConnectHarness
+from palmette.features.script_check import FeatureScript, check_script, chosen_checks
 from palmette.features.spec.resolve import load_view
 from palmette.sandbox import WarmSpark
 
@@ -124,3 +127,17 @@ def test_the_command_finds_the_repository_of_a_script(
     found = json.loads(done.stdout)["measurements"]
     assert {one["name"]: one["status"] for one in found}.items() >= {"static": "passed", "plan": "passed"}.items()
     assert {one["name"] for one in found} == {"static", "spec", "plan"}
+
+
+def test_a_query_in_a_file(tmp_path: Path, warm_spark: WarmSpark) -> None:
+    """Its parameter is the cut-off, and its session has the view's zone."""
+    view, query = load_view(ACTIVITY / "fsc.yaml", ACTIVITY / "dfr.yaml"), tmp_path / "activity.sql"
+    query.write_text(text := write_query(view, "cutoff"), encoding="utf-8")
+    checks = chosen_checks(skip=["tests", "mutation"])
+    checked = check_script(FeatureScript(query), view, checks, spark=warm_spark)
+    assert checked and repr(checked).startswith("the query in zone UTC builds "), checked
+    query.write_text(text.replace("loaded_at < :cutoff", "loaded_at <= :cutoff"), encoding="utf-8")
+    assert "differential" in failed(check_script(FeatureScript(query), view, checks, spark=warm_spark).verdict)
+    query.write_text("SELECT (", encoding="utf-8")
+    with pytest.raises(UserError, match=r"activity.sql is not one SELECT of Spark: .+"):
+        check_script(FeatureScript(query), view)

@@ -99,7 +99,7 @@ def find_entry(text: str, tables: Collection[str], *, name: str | None = None, f
     raise UserError(
         f"Which function of {file} builds the features is not clear: "
         f"{f'{_listed(fitting)} could all be it' if fitting else found}.",
-        "Name it with --entry NAME.",
+        "Name it with --entry NAME; if it runs a query from a file, give that file.",
         code="no-entry",
     )
 
