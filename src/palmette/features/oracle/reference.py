@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 from palmette.features.frame import Frame
@@ -30,6 +30,9 @@ from palmette.features.spec.values import SparkType, Window, longest
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
 Key = tuple[Any, ...]
+T = TypeVar("T")
+MOST_KEPT = 500
+"""Results of a `ReferenceCache`; more take memory that a spine with many cut-offs does not have."""
 
 
 def expected(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> ExpectedFrame:
@@ -82,19 +85,31 @@ class ReferenceCache:
 
     def __init__(self, frames: Mapping[str, Frame]) -> None:
         self.frames = {name: as_stored(frame) for name, frame in frames.items()}
-        self._early: dict[tuple[int, ...], tuple[View, ViewSource, StepState]] = {}
-        """Keyed by identity of the inputs; each entry keeps its inputs alive so that identities are not reused."""
+        self._kept: dict[tuple[object, ...], tuple[View, ViewSource, Any]] = {}
+        """The newest results; each entry keeps its inputs alive so that identities are not reused."""
+
+    def kept(self, view: View, source: ViewSource, *place: object, make: Callable[[], T]) -> T:
+        """The result for a source of the view that has this place; `make` computes it if it is not there."""
+        place = (id(source.table), id(source.early), id(view.tables), id(view.zone), *place)
+        if place not in self._kept:
+            made = make()
+            while len(self._kept) >= MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[place] = (view, source, made)
+        result: T = self._kept[place][2]
+        return result
 
     def early(self, view: View, source: ViewSource) -> StepState:
         """All rows of a source, after the early steps."""
-        place = (id(source.table), id(source.early), id(view.tables), id(view.zone))
-        if place not in self._early:
+
+        def make() -> StepState:
             frame = self.frames[source.table.name]
             rows, schema = [dict(row) for row in frame.rows], PartialSchema(frame.schema)
             flow = StepState(source.table, rows, schema, ZoneInfo(view.zone), self.frames, view.tables)
             flow.run(source.early)
-            self._early[place] = (view, source, flow)
-        return self._early[place][2]
+            return flow
+
+        return self.kept(view, source, make=make)
 
 
 class Reference:
@@ -252,10 +267,13 @@ class Reference:
     def columns(self, name: str) -> PartialSchema:
         """The columns of a source after all steps."""
         source = self.view.source(name)
-        schema = self.shared.early(self.view, source).schema
-        flow = StepState(source.table, [], schema, self.zone, self.frames, self.view.tables)
-        self.run_late(flow, source)
-        return flow.schema
+
+        def make() -> PartialSchema:
+            flow = replace(self.shared.early(self.view, source), rows=[], zone=self.zone)
+            self.run_late(flow, source)
+            return flow.schema
+
+        return self.shared.kept(self.view, source, id(source.late), make=make)
 
     def run_late(self, flow: StepState, source: ViewSource) -> None:
         """Applies the late steps; adds the cut-off as a column if they use it."""
@@ -266,15 +284,24 @@ class Reference:
     def _indexed(self, name: str, cutoff: datetime | None, by: tuple[str, ...]) -> dict[Key, list[Row]]:
         known = self.known(name, cutoff)
         known.schema.require(by)
-        return indexed(known.rows, by)
+        return self._kept(name, cutoff, by, make=lambda: indexed(known.rows, by))
 
     def _visible_rows(self, name: str, cutoff: datetime | None) -> StepState:
         """The rows of a source that are visible at the cut-off, after all steps."""
         source = self.view.source(name)
-        early = self.shared.early(self.view, source)
-        flow = replace(early, rows=self.visible(early.rows, early.times, cutoff), cutoff=cutoff)
-        self.run_late(flow, source)
-        return flow
+
+        def make() -> StepState:
+            early = self.shared.early(self.view, source)
+            flow = replace(early, rows=self.visible(early.rows, early.times, cutoff), cutoff=cutoff)
+            self.run_late(flow, source)
+            return flow
+
+        return self._kept(name, cutoff, make=make)
+
+    def _kept(self, name: str, *place: object, make: Callable[[], T]) -> T:
+        """The result for the visible rows of a source; readings that see other rows do not share it."""
+        source = self.view.source(name)
+        return self.shared.kept(self.view, source, id(source.late), type(self).visible, *place, make=make)
 
     def visible(self, rows: list[Row], times: Times, cutoff: datetime | None) -> list[Row]:
         """The rows of a table that were known just before the cut-off."""
