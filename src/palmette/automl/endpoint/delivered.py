@@ -102,15 +102,11 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
     raise error_of(MachineError, "prediction-failed", done=done, last_line=done.last_line[:500], folder=str(folder))
 
 
-def file_columns(folder: Path) -> list[str]:
-    """The columns of a package whose values are files; its examples hold `data:` URLs."""
-    return [name for name, value in example_row(folder).items() if str(value).startswith("data:")]
-
-
 def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: Path) -> pd.DataFrame:
     """Rows with the contents of their files: of a table, of a folder of files, or of one file."""
-    names = file_columns(folder)
-    if rows.is_dir() and [*example_row(folder)] == [TEXT_FILES.name]:
+    example = example_row(folder)
+    names = [name for name, value in example.items() if str(value).startswith("data:")]  # whose values are files
+    if rows.is_dir() and [*example] == [TEXT_FILES.name]:
         texts = {str(one): one for one in files_below(rows) if kind_of_file(one) is TEXT_FILES}
         read = readable(texts, TEXT_FILES, TEXT_FILES.name, Repairs())
         return pd.DataFrame({TEXT_FILES.name: read.values()}, pd.Index(read, name="file"))
@@ -121,15 +117,12 @@ def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: P
         frame = pd.DataFrame({names[0]: paths}, pd.Index(paths, name="file"))
     else:
         frame = rows_of_file(rows, table, tell)
-        frame = with_texts(frame, rows.parent, [name for name in example_row(folder) if name not in names])
-        cells = {
-            name: [cell and str(place_of(str(cell), rows.parent, {})) for cell in frame[name]]
-            for name in names
-            if name in frame
-        }
+        frame = with_texts(frame, rows.parent, [name for name in example if name not in names])
+        names = [name for name in names if name in frame]
+        cells = {name: [cell and str(place_of(str(cell), rows.parent, {})) for cell in frame[name]] for name in names}
         frame = frame.assign(**cells)
     try:
-        return with_contents(frame, [name for name in names if name in frame])
+        return with_contents(frame, names)
     except OSError as error:
         raise error_of(UserError, "rows-refused/file", rows=str(rows), error=error) from error
 
