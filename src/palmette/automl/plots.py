@@ -103,11 +103,11 @@ class Plot:
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(*around, strict=True)) + "Z"
         self._parts.append(Markup('<path class="band {}" d="{}"/>').format(kind, path))
 
-    def whiskers(self, xs: Floats, lows: Floats, highs: Floats, kind: str = "c0") -> None:
+    def whiskers(self, xs: Floats, lows: Floats, highs: Floats) -> None:
         """A vertical line for each interval."""
         ends = zip(self._x(np.asarray(xs)), self._y(np.asarray(lows)), self._y(np.asarray(highs)), strict=True)
         path = "".join(f"M{x:.1f} {low:.1f}V{high:.1f}" for x, low, high in ends)
-        self._parts.append(Markup('<path class="whisker {}" d="{}"/>').format(kind, path))
+        self._parts.append(Markup('<path class="whisker c0" d="{}"/>').format(path))
 
     def svg(self) -> Markup:
         """The SVG element."""
@@ -158,7 +158,7 @@ def bar(part: float, kind: str = "c0") -> Markup:
     return Markup(drawn).format(kind, _clipped(part))
 
 
-def interval_bar(value: float, low: float, high: float, span: tuple[float, float], kind: str = "c0") -> Markup:
+def interval_bar(value: float, low: float, high: float, span: tuple[float, float], kind: str) -> Markup:
     """A dot with its interval in a table cell whose ends are `span`."""
     start, end = span
     places = [2 + 0.96 * _clipped((one - start) / (end - start) if end != start else 0.5) for one in (low, high, value)]
