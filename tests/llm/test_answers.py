@@ -95,7 +95,7 @@ def test_the_contract_names_every_field_and_its_form() -> None:
 def test_reading_takes_a_time_that_the_length_of_the_text_bounds(text: str) -> None:
     begun = time.process_time()
     found = read(text)
-    assert isinstance(found, BadAnswer) and time.process_time() - begun < 1.5
+    assert isinstance(found, BadAnswer) and time.process_time() - begun < 4  # 0.8 on an idle core
 
 
 @given(st.text())
