@@ -27,7 +27,7 @@ from palmette.sandbox.temporary import temporary_folder
 TOP = (".git", "pyproject.toml", "setup.cfg", "setup.py")
 """Files and folders that mark the top of a repository."""
 QUERY = ".sql"
-"""Ending of a file with one SELECT over the view's tables, whose parameters are the cut-off."""
+"""Ending of a file with one SELECT over the view's tables; it has at most one parameter, the cut-off."""
 _RUNNER = """\
 from datetime import datetime
 
@@ -46,7 +46,7 @@ QUICK = 4
 
 @dataclass(frozen=True)
 class FeatureScript:
-    """A PySpark script with a function that takes a view's tables and returns its data frame, or one with a query."""
+    """A PySpark script with a function that takes a view's tables and returns its data frame, or a query in a file."""
 
     path: Path
     entry: str | None = None
@@ -185,11 +185,17 @@ def _check_query(
         raise UserError(f"{name} is a query; {option} is for Python.", "Leave it out.", code="is-query")
     text = read_text(query.path)
     try:
-        given = {one.name for one in parse_one(text, read=SparkDialect).find_all(exp.Placeholder)}
+        tree = parse_one(text, read=SparkDialect)
     except SqlglotError as error:
         message = f"{name} is not one SELECT of Spark: {str(error).splitlines()[0].rstrip('.')}."
         raise UserError(message, "Correct it first.", code="not-sql") from None
-    parameters = ", ".join(f'"{name}": as_of' for name in sorted(given))
+    if not isinstance(tree, exp.Query):
+        raise UserError(f"{name} is not one SELECT of Spark.", "Give a file with one.", code="not-sql")
+    given = sorted({f":{one.name}" for one in tree.find_all(exp.Placeholder)})
+    if len(given) > 1:
+        message = f"{name} has the parameters {', '.join(given)}; only one, the cut-off, has a known value."
+        raise UserError(message, "Write the others as values.", code="not-sql")
+    parameters = f'"{given[0][1:]}": as_of' if given else ""
     with temporary_folder() as folder:
         path = folder / f"{query.path.stem}.py"
         write_text(path, _RUNNER.format(query=literal(text), parameters=parameters, zone=repr(view.zone)))

@@ -169,7 +169,7 @@ def with_query(script: str, query: str) -> str:
 
 def literal(query: str) -> str:
     """A query as a literal of several lines."""
-    escaped = query.replace("\\", "\\\\").replace('"""', '\\"""')
+    escaped = query.replace("\\", "\\\\").replace('"', '\\"')
     return f'"""{escaped}"""'
 
 

@@ -17,7 +17,7 @@ from palmette.features.adoption.statements import result_of
 from palmette.features.adoption.trees import Cutoff, NotReadError
 from palmette.features.harness.binding import bind, find_entry, functions_of
 from palmette.features.repository import Checkout
-from palmette.features.script_check import repository_of
+from palmette.features.script_check import QUERY, repository_of
 from palmette.features.signature import BY_NAME
 from palmette.features.spec.dfr import Registry
 
@@ -58,7 +58,7 @@ def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> Spe
     """
     registry = read_document(registry_file, Registry)
     tables = {table.name: table for table in registry.tables}
-    text, reading, is_query = read_text(script), ScriptReading(), script.suffix.lower() == ".sql"
+    text, reading, is_query = read_text(script), ScriptReading(), script.suffix.lower() == QUERY
     name = "" if is_query else find_entry(text, tables, name=entry, file=script.name)
     root = repository_of(script)
     interpreter = Interpreter(Checkout(root).modules, reading, tables)

@@ -138,6 +138,11 @@ def test_a_query_in_a_file(tmp_path: Path, warm_spark: WarmSpark) -> None:
     assert checked and repr(checked).startswith("the query in zone UTC builds "), checked
     query.write_text(text.replace("loaded_at < :cutoff", "loaded_at <= :cutoff"), encoding="utf-8")
     assert "differential" in failed(check_script(FeatureScript(query), view, checks, spark=warm_spark).verdict)
-    query.write_text("SELECT (", encoding="utf-8")
-    with pytest.raises(UserError, match=r"activity.sql is not one SELECT of Spark: .+"):
-        check_script(FeatureScript(query), view)
+    for wrong, message in {
+        "SELECT (": "activity.sql is not one SELECT of Spark: .+",
+        "DELETE FROM orders": "activity.sql is not one SELECT of Spark",
+        f"{text} WHERE :least < 1": "parameters :cutoff, :least; only one",
+    }.items():
+        query.write_text(wrong, encoding="utf-8")
+        with pytest.raises(UserError, match=message):
+            check_script(FeatureScript(query), view)

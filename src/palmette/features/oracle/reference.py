@@ -284,7 +284,7 @@ class Reference:
     def _indexed(self, name: str, cutoff: datetime | None, by: tuple[str, ...]) -> dict[Key, list[Row]]:
         known = self.known(name, cutoff)
         known.schema.require(by)
-        return self._kept(name, cutoff, by, make=lambda: indexed(known.rows, by))
+        return self._of_visible(name, cutoff, by, make=lambda: indexed(known.rows, by))
 
     def _visible_rows(self, name: str, cutoff: datetime | None) -> StepState:
         """The rows of a source that are visible at the cut-off, after all steps."""
@@ -296,9 +296,9 @@ class Reference:
             self.run_late(flow, source)
             return flow
 
-        return self._kept(name, cutoff, make=make)
+        return self._of_visible(name, cutoff, make=make)
 
-    def _kept(self, name: str, *place: object, make: Callable[[], T]) -> T:
+    def _of_visible(self, name: str, *place: object, make: Callable[[], T]) -> T:
         """The result for the visible rows of a source; readings that see other rows do not share it."""
         source = self.view.source(name)
         return self.shared.kept(self.view, source, id(source.late), type(self).visible, *place, make=make)
