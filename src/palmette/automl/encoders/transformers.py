@@ -20,6 +20,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.preprocessing import LabelBinarizer, RobustScaler
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 
 def file_content(cell: Any) -> bytes | None:
@@ -133,6 +134,7 @@ class SquashingScaler(RobustScaler):
 
 
 STRENGTHS = np.logspace(0, 5, 11)
+ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")  # several slow small products down
 
 
 @dataclass(eq=False, repr=False)
@@ -151,6 +153,7 @@ class CrossFittedScores(TransformerMixin, BaseEstimator):
         self._learn(X, y)
         return self
 
+    @ONE_THREAD
     def fit_transform(self, X: Any, y: Any) -> np.ndarray:
         targets = self._learn(X, y)
         folds = KFold(min(self.n_splits, len(targets)), shuffle=True, random_state=0)
@@ -160,6 +163,7 @@ class CrossFittedScores(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.predict(X).reshape(X.shape[0], -1)
 
+    @ONE_THREAD
     def _learn(self, X: Any, y: Any) -> np.ndarray:
         y = np.asarray(y)
         targets = LabelBinarizer().fit_transform(y) if self.kind == "classes" else y.reshape(-1, 1)

@@ -22,9 +22,13 @@ class Words(TransformerMixin, BaseEstimator):
     grams: int = 1  # longest sequence of words that is counted
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        given = {"max_features": 200_000, "sublinear_tf": True, "token_pattern": r"\w+"}
-        self.words_ = TfidfVectorizer(ngram_range=(1, self.grams), **given).fit([*X, "none"])
+        self.fit_transform(X)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> sparse.csr_matrix:
+        given = {"max_features": 200_000, "sublinear_tf": True, "token_pattern": r"\w+"}
+        self.words_ = TfidfVectorizer(ngram_range=(1, self.grams), **given)
+        return self.words_.fit_transform([*X, "none"])[:-1]
 
     def transform(self, X: Any) -> sparse.csr_matrix:
         check_is_fitted(self)
