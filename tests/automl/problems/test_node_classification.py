@@ -1,5 +1,8 @@
 """Node classification: what is visible, what stays hidden, and the package with its endpoint."""
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -217,6 +220,30 @@ def test_the_package_and_its_endpoint_answer_for_known_and_new_nodes(
         assert strange.status == 422 and "'nobody' is not in the graph" in strange.text
         absent = service.call("GET", "/nodes/nobody")
         assert absent.status == 422 and "'nobody' is not in the graph" in absent.text
+
+
+def test_a_package_adds_neighbours_and_refits_on_nodes_that_the_old_model_does_not_know(tmp_path: Path) -> None:
+    loaded, blueprint = load([written(tmp_path)]), graph_blueprint()
+    package = BuiltPackage(
+        tmp_path / "package", Sandbox(), blueprint.model_copy(update={"format": loaded.samples.format})
+    )
+    package.write(write_package(package.blueprint, selected(SGC)))
+
+    def run(program: str, *given: str) -> str:
+        command = [sys.executable, str(package.folder / program), *given]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    run("join.py", "--data", "nodes.csv", "--related", ".", "--output", "joined.parquet")
+    joined = pd.read_parquet(tmp_path / "joined.parquet")
+    for found, known in zip(joined["neighbours"], loaded.table["neighbours"], strict=True):
+        assert sorted(json.loads(found or "[]")) == sorted((known or "").split())
+    known = joined.head(150)
+    inside = [
+        json.dumps([one for one in json.loads(cell) if one in set(known["paper"])]) for cell in known["neighbours"]
+    ]
+    known.assign(neighbours=inside).to_parquet(tmp_path / "known.parquet")
+    run("train.py", "--data", "known.parquet", "--no-compare", "--replace")
+    assert "held-out rows (greater is better): old 0." in run("train.py", "--data", "joined.parquet")
 
 
 def test_the_package_passes_its_own_tests(delivered: tuple[BuiltPackage, DataSplits]) -> None:

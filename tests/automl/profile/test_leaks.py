@@ -229,7 +229,7 @@ def test_files_that_are_nearly_alike_are_found_across_the_split(tmp_path: Path) 
     made = replace(made, train=train, holdout=held)
     found = find_leaks(LeakContext(table[["photo", "label"]], request, made, known))
     (leak,) = (one for one in found if one.code == "nearly-equal-files")
-    assert leak.text.startswith("2 files") and leak.action == "report"
+    assert leak.text.startswith("50.0% of the files of the hold-out (2)") and leak.action == "report"
 
 
 def test_every_detector_has_a_planted_leak_or_a_test_of_its_own() -> None:

@@ -134,15 +134,14 @@ class SquashingScaler(RobustScaler):
 
 
 STRENGTHS = np.logspace(0, 5, 11)
-ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")  # several slow small products down
+ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="blas")  # several threads slow small products down
 
 
 @dataclass(eq=False, repr=False)
 class CrossFittedScores(TransformerMixin, BaseEstimator):
-    """The outputs of a ridge regression of the target on features (n, d), dense or sparse.
+    """The outputs of a ridge regression of the target on features; for training rows, of one fitted without them.
 
-    Each training row gets the output of a regression that was fitted without it. There is one score for each of three
-    or more classes, else a single one.
+    Features (n, d) are dense or sparse. There is one score for each of three or more classes, else a single one.
     """
 
     kind: str  # `classes` or `number`, the type of the target

@@ -44,8 +44,9 @@ def write_package(
     selection: Selection,
     modules: Sequence[OwnCode] = (),
     leaderboard: Sequence[LeaderboardRow] = (),
+    measured: str = "out of fold",
 ) -> tuple[TextFile, ...]:
-    """The files of the package, sorted by path."""
+    """The files of the package, sorted by path; `measured` names the rows of the scores."""
     members, blueprint = _members(blueprint, selection), selection.in_use(blueprint)
     target, problem = _target_reader(blueprint), problem_of(blueprint)
     estimator = problem.decided(problem.assembled(members, selection.ensembling), selection.class_weights)
@@ -58,6 +59,7 @@ def write_package(
     facts = {
         **_about(blueprint, selection),
         **_reading(blueprint),
+        "measured": measured,
         "leaders": [row for place, row in enumerate(leaderboard) if place < LEADERS or row.chosen],
         "layout": layout,
         "target_reader": target,
@@ -146,7 +148,7 @@ def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
     dropped: dict[str, list[str]] = {}
     for name, reason in blueprint.dropped.items():
         dropped.setdefault(reason, []).append(name)
-    members = [one.candidate for one in selection.members]
+    members = [one.candidate for one in selection.members if len(selection.members) > 1]
     return {
         "blueprint": blueprint,
         "selection": selection,
@@ -154,7 +156,7 @@ def _about(blueprint: Blueprint, selection: Selection) -> dict[str, Any]:
         "about": f"Predicts {what} from {columns}" if blueprint.target else f"Finds clusters in {columns}",
         "why": selection.reason or f"the best of the candidates by {metric_in_words(selection.metric)}",
         "left_out": "; ".join(f"{', '.join(names)} ({reason})" for reason, names in dropped.items()),
-        "reasons": "; ".join(f"{one.name}: {one.reason}" for one in members if one.reason and len(members) > 1),
+        "reasons": "; ".join(f"{one.name}: {one.reason.rstrip('.')}" for one in members if one.reason),
         "metric": metric_in_words(blueprint.metric),
         "direction": f"{'greater' if METRICS[blueprint.metric].greater_is_better else 'smaller'} is better",
         "metric_source": metric_source(blueprint),

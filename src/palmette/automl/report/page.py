@@ -4,8 +4,8 @@ import functools
 import math
 import platform
 import re
+from collections.abc import Sequence
 from importlib import metadata
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,12 @@ from palmette.automl.report.tables import leaderboard, limits, summary
 from palmette.automl.report.verdict import MARKS
 from palmette.automl.weights import Weights, weights_named
 from palmette.engine import RunResult, run_state
+from palmette.engine.actor import TextFile
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST = 1000  # most characters of a text
 # After request and verdict.
 SECTIONS = ("results", "leaderboard", "plans", "importance", "data", "limits", "costs", "use")
-LIBRARIES = ("palmette", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "pandas", "numpy")
 FILTERS = ("decimals", "fixed", "learner", "many", "metric", "number", "price", "seconds", "share", "short")
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&]|:(?=//)|(?<=www)\.)")
 
@@ -82,10 +82,17 @@ def _view(findings: ReportFindings) -> dict[str, object]:
         "no_onnx": problem_of(blueprint).no_onnx,
         "versions": (
             ("Python", platform.python_version()),
-            *((name, one.version) for name in LIBRARIES for one in islice(metadata.distributions(name=name), 1)),
+            ("palmette", metadata.version("palmette")),
+            *_pinned(findings.comparison.files),
         ),
         "why_not": {name: reason.rstrip(".") for name, reason in reasons.items()},
     }
+
+
+def _pinned(files: Sequence[TextFile]) -> list[list[str]]:
+    """Names and versions in the requirements of the delivered package."""
+    texts = [one.text for one in files if one.path == "requirements.txt"]
+    return [line.split("==") for text in texts for line in text.splitlines()]
 
 
 def weights_used(findings: ReportFindings) -> list[tuple[str, Weights]]:

@@ -99,13 +99,13 @@ def _of_classes(found: ClassificationResults | None) -> Iterator[str]:
     tested = [one for one in found.classes if one.rows >= FEW_OF_CLASS]
     weak = sorted((one for one in tested if one.recall < WEAK), key=lambda one: one.recall)
     if weak:
-        names = _listed(f"{short(one.name, 24)} ({share(one.recall)})" for one in weak)
+        names = _listed(f"{short(one.name, 24)!r} ({share(one.recall)})" for one in weak)
         yield f"The model finds fewer than half of the rows of some classes: {names}."
     if found.gap > WIDE:
         yield f"Probabilities are off by {share(found.gap)} on average: use them for ranking only."
     rare = [one for one in found.classes if one.rows < FEW_OF_CLASS]
     if rare:
-        names = _listed(short(one.name, 24) for one in rare)
+        names = _listed(repr(short(one.name, 24)) for one in rare)
         yield f"Classes with fewer than {FEW_OF_CLASS} held-out rows, too few to judge: {names}."
 
 

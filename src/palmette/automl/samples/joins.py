@@ -58,13 +58,22 @@ def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: b
                 connection.register(_stem(other), _frame(other))
                 found = connection.execute(join).df().iloc[:, len(main.names) + 1 :]
             made = found.set_axis(main.frame.index).dropna(axis=1, how="all")
-            kind = other.format if other.format in ("parquet", "json", "excel") else "csv"
-            dialect = (other.dialect or Dialect()).model_copy(update={"totals": None})
-            form = {"format": kind, "dialect": dialect}
-            added = TableJoin.model_validate({"table": _stem(other), "file": other.name, "sql": join, **form})
-            joined = replace(joined.with_columns(made), joins=(*joined.joins, added))
+            joined = replace(joined.with_columns(made), joins=(*joined.joins, _join(other, join)))
             repairs.add("joined", other.name, made.shape[1], key=theirs, main=main.name)
     return joined
+
+
+def neighbours_join(edges: Raw, ends: tuple[str, str], node: str, name: str) -> TableJoin:
+    """Returns how a column with the neighbours of each node is added; node and name as in the file."""
+    facts = {"node": quoted(node), "name": quoted(name), "edges": quoted(_stem(edges))}
+    return _join(edges, SQL["neighbours"].format(start=_name(edges, ends[0]), end=_name(edges, ends[1]), **facts))
+
+
+def _join(other: Raw, sql: str) -> TableJoin:
+    kind = other.format if other.format in ("parquet", "json", "excel") else "csv"
+    dialect = (other.dialect or Dialect()).model_copy(update={"totals": None})
+    facts = {"format": kind, "dialect": dialect, "table": _stem(other), "file": other.name, "sql": sql}
+    return TableJoin.model_validate(facts)
 
 
 def _frame(raw: Raw) -> pd.DataFrame:

@@ -150,7 +150,8 @@ def _load(
     loaded = _assembled(roles, repairs, targets)
     loaded = structure.joined(loaded, repairs) if structure is not None else loaded
     files = (*loaded.samples.files, *(raw.file("related") for raw in raws[0].related))
-    found = {"sources": places, "table": table, "arrays": arrays, "files": files, "joins": raws[0].joins}
+    joins = (*raws[0].joins, *loaded.samples.joins)
+    found = {"sources": places, "table": table, "arrays": arrays, "files": files, "joins": joins}
     return replace(loaded, samples=loaded.samples.model_copy(update=found))
 
 

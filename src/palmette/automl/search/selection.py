@@ -58,9 +58,9 @@ def select(
         folds: (n,); if given, the score is cross-fitted when there are few rows.
     """
     eligible = [one for one in results if taken([one.name]) <= 1.0]
-    several = f"the best of {len(results)} candidates" if len(results) > 1 else "the only candidate"
+    several = f"the best of {len(results)} candidates" if len(results) > 1 else "the only candidate that was measured"
     if not eligible:
-        several = "closest to the limits, which no candidate keeps"
+        several = "closest to the limits of time and size, which no candidate keeps"
         eligible, ensembling = [min(results, key=lambda one: taken([one.name]))], "single"
 
     def fits(names: Collection[str]) -> bool:

@@ -226,7 +226,7 @@ def _with_problem(task: TaskSpec, data: DataSummary) -> TaskSpec:
     meant = next((one for one in fitting if learning_task(one) in wanted), "")
     if len(fitting) > 1 and meant and (meant == fitting[0] or fitting[0] == "classification"):
         return _with(task, {"problem": meant}, "default", f"the metric is one of {meant}")
-    return _with(task, {"problem": fitting[0]}, "data", f"of {column.name!r}: {why}")
+    return _with(task, {"problem": fitting[0]}, "data", f"{column.name!r}, as {why}")
 
 
 def _without_target(task: TaskSpec, data: DataSummary) -> TaskSpec:

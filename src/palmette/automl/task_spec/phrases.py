@@ -25,11 +25,11 @@ _MONTHS = "January|February|March|April|May|June|July|August|September|October|N
 MONTHS = tuple(_MONTHS.casefold().split("|"))
 Values = Mapping[str, Any] | None
 _VERBS = {"classi": "classification", "regres": "regression", "foreca": "forecasting"}  # by how a verb begins
-_PERCENTILE = re.compile(r"(?:\bp\d\d|percentile|median|average|mean|worst|peak)\s*$", re.I)
+_PERCENTILE = re.compile(r"(?:\bp\d\d|percentile|median|average|mean|worst|peak|%\s+of|per ?cent of)\s*$", re.I)
 _FORECASTING = re.compile(r"\bforecast|\b(?:next|coming|following|ahead|horizon)\b", re.I)
 _CLUSTERING = re.compile(r"\b(?:cluster|segment|unsupervised|group\b[^.]{1,60}\binto\b)", re.I)
 _ONE = {"labels": _CLUSTERING, "forecast.series": _FORECASTING, "time": _FORECASTING, "group_by": re.compile("")}
-_ABOUT = re.compile(r"\b(?:and|or|than|most|least|about|around|roughly|maximum|minimum|not|max|min|to|the)\s*$", re.I)
+_ABOUT = re.compile(r"(?:~|\b(?:and|or|than|most|least|about|around|roughly|m(?:ax|in)(?:imum)?|not|to|the))\s*$", re.I)
 # Continuations that change a number, and numbers whose point may separate decimals or thousands.
 _GOES_ON = re.compile(r"\s*(?:and (?:a|one) (?:half|quarter)|(?:to|-|plus|times|or so)\b|/\d|\+-|\d)", re.I)
 _AMBIGUOUS = re.compile(r"(?<![\d.])[1-9]\d{0,2}\.\d{3}(?!\d)")
@@ -54,7 +54,7 @@ def _parts() -> dict[str, str]:
         "modifiers": rf"(?P<modifiers>(?:(?!(?:{other})\b)[a-z][a-z'-]* ){{1,2}})",
         "value": rf"(?P<value>{_QUOTED}|(?!is\b)[\w-]+)",
         "quoted": f"(?P<value>{_QUOTED})",
-        "date": rf"(?P<date>(?:19|20)\d\d(?:-\d\d)?(?:-\d\d)?|(?:{_MONTHS}) (?:19|20)\d\d)",
+        "date": rf"(?P<date>(?:19|20)\d\d(?:-\d\d)?(?:-\d\d)?(?!\s(?:rows?|values?)\b)|(?:{_MONTHS}) (?:19|20)\d\d)",
         "number": rf"(?:\d+|{'|'.join(name for name in NAMES if NAMES[name] >= 2)})",
         "compare": f"(?:of )?(?P<compare>{comparisons})",
     }
@@ -200,7 +200,7 @@ def listed_columns(match: Match) -> Values:
         return None
     field, column = match.rule.field, match.grammar.data.column(names[0])
     is_time = column is not None and column.kind == "datetime"
-    if field == "group_by" and is_time:
+    if field == "group_by" and is_time and not re.match(r"[^.;]*\b(?:both|same)\b", match.after):
         return {"time": names[0], "split.by": "time"}
     if field in _ONE:
         return {field: names[0]} if _ONE[field].search(match.plain) and (is_time or field != "time") else None

@@ -22,7 +22,7 @@ _REASON = re.compile(r"\b(?:because|so that|(?:since|as) (?:it|they|we|I))\b", r
 _END = re.compile(rf"{_CLAUSE.pattern}|\b(?:and|which)\b|{_REASON.pattern}", re.I)
 _QUOTE = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 _JOINED = re.compile(r"\b(?:and|or|of|about)(?: the| a| an| our)?\s*$", re.I)  # continues the noun before it
-_UNIT = re.compile(r"\s*[^\W\d]+\s*")
+_UNIT = re.compile(r"\s*(?!(?:[mµun]s|hundred|dozen)\b)[^\W\d]+\s*")
 _GOALS = frozenset({"problem", "target", "threshold"})
 _TURN = re.compile(r"\bbut\b|,\s*(?:so|therefore|hence|please|then|only)\b", re.I)  # ends a negation
 _WORD = re.compile(r"[^\W_][\w'-]*|[<>]=?|[≤≥%]")
@@ -147,6 +147,7 @@ class _Reader:
             or _guard("negation").search(lead if rule.free else turned) is not None
             or (not rule.free and (asks or any(_guard(name).search(free, start, scope) for name in doubts)))
             or (rule.field == "metric" and (metric.search(lead) or self.grammar.next_metric.match(after)) is not None)
+            or (rule.field == "learners" and self.grammar.learner.search(lead) is not None)
             or (rule.negative and any(self._is_chained(one, other) for other in self.found if other is not one))
         )
 

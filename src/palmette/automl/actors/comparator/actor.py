@@ -133,11 +133,9 @@ class Comparator(BaseActor):
         return verdict("scores", wrong, f"{len(output.leaderboard)} lines of the leaderboard")
 
     def fitted(
-        self, input: ComparatorInput, selection: Selection, board: Sequence[LeaderboardRow], scratch: Path, limit: float
+        self, input: ComparatorInput, selection: Selection, files: tuple[TextFile, ...], scratch: Path, limit: float
     ) -> FittedPackage | Violation | None:
         """The package of a selection, fitted on all training rows; None where the time limit stops the fit."""
-        modules = input.assembly.modules
-        files = _files(input, selection, board)
         kind, digest = scratch.name, hashlib.sha256("\0".join(one.text for one in files).encode()).hexdigest()
         package = BuiltPackage(self.store.fresh(f"{kind}-{digest[:12]}"), self.sandbox, input.blueprint)
         package.write(files)
@@ -150,7 +148,7 @@ class Comparator(BaseActor):
             return None
         message = f"The final fit of the {kind} fails: {done.last_line[:300]}"
         wrong = Violation(code="fit-failed", message=message, evidence=done.stderr[-4000:], subject="train.py")
-        return located([wrong], package.folder, modules)[0]
+        return located([wrong], package.folder, input.assembly.modules)[0]
 
     def _final_fit(
         self,
@@ -185,7 +183,7 @@ class Comparator(BaseActor):
             facts = {"rows": chosen.rows, "reason": f"{who}, {late}"}
             return alone(one, compared.scorer).model_copy(update=facts)
 
-        best = compared.baseline
+        files, best = partial(_files, input, compared.measured), compared.baseline
         baseline = None if best is None else instead(best, best.name)
         beside = baseline if baseline and baseline.members != chosen.members else None
         choices, last = [("package", chosen, left)], max(MOST_SECONDS, PATIENCE * due(chosen.names))
@@ -201,19 +199,19 @@ class Comparator(BaseActor):
         with ThreadPoolExecutor(1) as pool:
             fit = None
             if beside and cores() > 1:
-                fit = pool.submit(self.fitted, input, beside, (), place / "baseline", left)
+                fit = pool.submit(self.fitted, input, beside, files(beside, ()), place / "baseline", left)
             for kind, chosen, seconds in choices:
                 board = leaderboard(compared, chosen)
                 done = fit.result() if fit and kind == "baseline" else None
                 is_done = isinstance(done, FittedPackage)
-                if made := done if is_done else self.fitted(input, chosen, board, place / kind, seconds):
+                if made := done if is_done else self.fitted(input, chosen, files(chosen, board), place / kind, seconds):
                     break
         if not isinstance(made, FittedPackage):
             message = f"The final fit did not end within {last:.0f} s."
             return made or Violation(code="fit-failed", message=message, subject="train.py")
         other: FittedPackage | Violation | None = made
         if beside and chosen is not beside:
-            other = fit.result() if fit else self.fitted(input, beside, (), place / "baseline", left)
+            other = fit.result() if fit else self.fitted(input, beside, files(beside, ()), place / "baseline", left)
         return Comparison(
             selection=chosen,
             leaderboard=board,
@@ -256,7 +254,7 @@ def _selected(
         return select(left, scorer, input.blueprint.ensembling, taken, folds)
 
     def is_short(one: Selection) -> bool:
-        programs = (file.text for file in _files(input, one, ()) if file.path.endswith(".py"))
+        programs = (file.text for file in _files(input, compared.measured, one, ()) if file.path.endswith(".py"))
         return sum(text.count("\n") for text in programs) <= MOST_LINES
 
     whole = choice()
@@ -293,9 +291,11 @@ def _on_fewer_rows(
     return alone(best, scorer).model_copy(update={"reason": reason})
 
 
-def _files(input: ComparatorInput, selection: Selection, board: Sequence[LeaderboardRow]) -> tuple[TextFile, ...]:
+def _files(
+    input: ComparatorInput, measured: str, selection: Selection, board: Sequence[LeaderboardRow]
+) -> tuple[TextFile, ...]:
     used = used_modules([one.candidate for one in selection.members], input.assembly.modules)
-    return write_package(input.blueprint, selection, used, board)
+    return write_package(input.blueprint, selection, used, board, measured)
 
 
 def _missing(name: str) -> Violation:

@@ -18,6 +18,7 @@ EFFICIENTNET_LITE0 = (
 )
 STAGES = ((1, 3, 1), (2, 3, 2), (2, 5, 2), (3, 3, 2), (3, 5, 1), (4, 5, 2), (1, 3, 1))  # blocks, kernel, first stride
 INPUT = 224
+PICTURE_THREADS = torch.get_num_threads()
 Layer = tuple[torch.Tensor, torch.Tensor]
 
 
@@ -28,13 +29,13 @@ class PhotographFeatures(PictureFeatures):
     """
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
-        threads = torch.get_num_threads()
+        _layers()  # once, before the threads
         torch.set_num_threads(1)  # one picture per thread: threads slow each other down on one picture
         try:
-            with ThreadPoolExecutor(threads) as pool:
+            with ThreadPoolExecutor(PICTURE_THREADS) as pool:
                 return features_of(pd.DataFrame(X), lambda pictures: pool.map(self.features, pictures))
         finally:
-            torch.set_num_threads(threads)
+            torch.set_num_threads(PICTURE_THREADS)
 
     def features(self, picture: np.ndarray) -> np.ndarray:
         pixels = torch.from_numpy(resized(picture, INPUT, INPUT).copy())[None].permute(0, 3, 1, 2).float()

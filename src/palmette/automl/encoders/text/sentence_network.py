@@ -24,6 +24,7 @@ MINILM_TOKENIZER = (
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
 DEPTH, HEADS, MOST_PIECES = 6, 12, 128
+TEXT_THREADS = torch.get_num_threads()
 
 
 class SentenceVectors(TextVectors):
@@ -36,12 +37,11 @@ class SentenceVectors(TextVectors):
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         pieces, weights = _sentence_network()
-        threads = torch.get_num_threads()
         torch.set_num_threads(1)  # more threads do not pay for one text
         try:
             return window_vectors(pieces, texts, self.size, lambda numbers: encoded_sentences(numbers, weights))
         finally:
-            torch.set_num_threads(threads)
+            torch.set_num_threads(TEXT_THREADS)
 
 
 @torch.inference_mode()

@@ -17,6 +17,7 @@ import pandas as pd
 
 from palmette.automl.opening import MOST_COLUMNS
 from palmette.automl.samples import Loaded, Reading, Repairs, Samples
+from palmette.automl.samples.joins import neighbours_join
 from palmette.automl.samples.tables import Raw, keys_of
 from palmette.automl.samples.values import EXAMPLES, MISSING, Typed, described
 from palmette.errors import UserError
@@ -61,7 +62,10 @@ class Edges:
         as_node["examples"] = tuple(map(str, keys.iloc[:EXAMPLES]))
         columns = [one.model_copy(update=as_node) if one.name == node else one for one in loaded.samples.columns]
         column = described(name, name, Typed(texts, Reading(form="words")), len(texts), "edges")
+        in_file = next(one.source or one.name for one in columns if one.name == node)
+        join = neighbours_join(self.raw, self.ends, in_file, name)
         found = {
+            "joins": (join,) if self.raw.format in ("csv", "parquet", "excel") else (),  # others hold nodes, too
             "columns": (*columns, column),
             "files": (*loaded.samples.files, self.raw.file("edges")),
             "repairs": tuple(dict.fromkeys((*loaded.samples.repairs, *repairs))),
