@@ -153,7 +153,11 @@ def test_a_row_is_explained_for_its_likeliest_class(tmp_path: Path) -> None:
     assert list(found["explained"]) == ["a", "b"]
     assert found[["base", "size", "rooms"]].sum(axis=1).tolist() == pytest.approx(found["prediction"].tolist())
     assert found["prediction"].tolist() == pytest.approx([1 / (1 + np.exp(-3)), 1 / (1 + np.exp(-3))])
-    with pytest.raises(UserError, match="Clusters have no prediction"):
+    forecast = SimpleNamespace(blueprint=SimpleNamespace(series=True), predictions=lambda rows: rows.assign(low=0))
+    run = palmette.AutoMLRun(RunResult(tmp_path, RunState(), "finished"))
+    vars(run)["_package"] = forecast
+    assert list(run.predict(rows)) == ["rooms", "size", "low"], "the next rows with their bands"
+    with pytest.raises(UserError, match="not clusters or forecasts"):
         explanation(replace(package, blueprint=blueprint.model_copy(update={"target": ""})), rows, background, 4)
 
 
@@ -183,6 +187,9 @@ def test_a_frame_is_written_to_the_folder_of_the_run(monkeypatch: pytest.MonkeyP
     assert list(written.columns) == ["id", "a", "2", "photo"] and list(written["a"]) == ["1", "x", None]
     assert list(written["photo"]) == [str(tmp_path / "cat.png"), "no.png", None]
     assert frame.columns.tolist() == ["a", 2, "photo"]
+    several = pd.DataFrame({"day": [1], "sales": [2.0]}).set_index("day", drop=False).assign(shop="x")
+    (path,) = called(monkeypatch, data=several.set_index(["shop", "day"]).assign(day=3))[0]["flags"]["data"]
+    assert list(pd.read_parquet(path).columns) == ["shop", "sales", "day"], "a level that is a column is not written"
     arguments, folder = called(monkeypatch, data=[frame, "more.csv"])
     assert [Path(one).name for one in arguments["flags"]["data"]] == ["frame1.parquet", "more.csv"]
 

@@ -121,7 +121,8 @@ def _path(place: Place, folder: Path, number: int) -> str:
     """The path of the data; a DataFrame is written to the run's folder first, with absolute paths of files."""
     if isinstance(place, str | Path):
         return str(place)
-    frame = (place.reset_index() if place.index.name else place).rename(columns=str)
+    levels = [name for name in place.index.names if name is not None and name not in place]
+    frame = (place.reset_index(levels) if levels else place).rename(columns=str)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"frame{number}.parquet"
     try:
@@ -214,10 +215,10 @@ class AutoMLRun:
         """The fitted scikit-learn estimator of the delivered package."""
         return self._package.model
 
-    def predict(self, rows: pd.DataFrame) -> pd.Series[Any]:
-        """Predictions for rows as `pd.read_csv` makes them, with their index."""
-        made = self._package.predictions(rows)["prediction"]
-        return made.rename(self._package.blueprint.target or "cluster")
+    def predict(self, rows: pd.DataFrame) -> pd.Series[Any] | pd.DataFrame:
+        """Predictions for rows as `pd.read_csv` makes them, with their index; for a forecast, the next rows."""
+        made, blueprint = self._package.predictions(rows), self._package.blueprint
+        return made if blueprint.series else made["prediction"].rename(blueprint.target or "cluster")
 
     def explain(self, rows: pd.DataFrame, permutations: int = 20) -> pd.DataFrame:
         """Returns sampled Shapley values: the contribution of each column to the prediction of each row.
@@ -230,7 +231,7 @@ class AutoMLRun:
             permutations: Orders in which the columns of each row are replaced; more give more exact values.
 
         Raises:
-            UserError: The model makes clusters, or the training data are missing.
+            UserError: The model makes clusters or forecasts, or the training data are missing.
         """
         from palmette.automl.delivered import explanation
         from palmette.automl.project.reading import in_file_names

@@ -81,7 +81,7 @@ def explanation(
 ) -> pd.DataFrame:
     """Computes Shapley values; see `AutoMLRun.explain`."""
     blueprint = package.blueprint
-    if not blueprint.target:
+    if not blueprint.target or blueprint.series:
         raise error_of(UserError, "nothing-to-explain")
 
     def predict(frame: pd.DataFrame) -> Floats:

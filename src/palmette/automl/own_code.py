@@ -15,7 +15,7 @@ import pandas as pd
 
 from palmette.automl.artefacts import CodeRepair
 from palmette.automl.candidates import Blueprint, Candidate, OwnCode, first_of_each
-from palmette.automl.kinds import Track
+from palmette.automl.kinds import Track, with_contents
 from palmette.automl.search.job import run_module
 from palmette.automl.splitting.data_splits import DataSplits
 from palmette.documents import read_document
@@ -137,7 +137,7 @@ def contract_violations(
     job = {"blueprint": blueprint.model_dump(mode="json"), "candidate": candidate.model_dump(mode="json")}
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     names = [*(one.name for one in blueprint.columns), *filter(None, [blueprint.target])]
-    rows[names].to_parquet(folder / "rows.parquet")
+    with_contents(rows[names], [one.name for one in blueprint.file_columns]).to_parquet(folder / "rows.parquet")
     done = run_module(sandbox, "palmette.automl.estimator_contract", folder, SECONDS)
     if done.ok:
         return []

@@ -12,8 +12,10 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from palmette.documents import Model, file_digest, read_document
 from palmette.errors import MachineError, UserError
@@ -83,7 +85,7 @@ def network_folder(kind: str, learner: str = "") -> Weights | None:
     """Returns the weights in the first folder of $PALMETTE_MODELS, by name, with a network for this kind of column."""
     named = os.environ.get(FOLDER)
     for file in sorted(Path(named).glob(f"*/{CONFIG}")) if named else ():
-        config, tensors, folder = json.loads(file.read_text(encoding="utf-8")), file.with_name(TENSORS), file.parent
+        config, tensors, folder = _config(file), file.with_name(TENSORS), file.parent
         families = catalogue().families
         signed = (one for one in families.values() if one.sign and one.sign in config)
         family = next(signed, families.get(str(config.get("model_type", ""))))
@@ -102,6 +104,14 @@ def network_folder(kind: str, learner: str = "") -> Weights | None:
             features=family.times * int(found[-1] if isinstance(found, list) else found),
         )
     return None
+
+
+def _config(file: Path) -> dict[str, Any]:
+    """Returns the content of `config.json`; nothing where it is not one of a network."""
+    with suppress(ValueError):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
 
 
 def weights_named(name: str) -> Weights:

@@ -31,7 +31,7 @@ _roots_option = click.option(
 @json_option
 def serve(run: str, port: int, host: str, as_json: bool) -> None:
     """Serve the model of RUN (an id, its beginning, a folder, or `latest`) or of a delivered folder, until Ctrl-C."""
-    from palmette.automl.endpoint.delivered import delivered, example_row
+    from palmette.automl.endpoint.delivered import delivered, example_request
     from palmette.automl.endpoint.service import Service
     from palmette.sandbox import Sandbox
 
@@ -40,7 +40,7 @@ def serve(run: str, port: int, host: str, as_json: bool) -> None:
     with suppress(KeyboardInterrupt), Service(Sandbox(), folder, host, port) as service:
         say(f"Starting {near(folder)} ...", as_json)
         if service.is_healthy():
-            _say(service.url, example_row(folder), as_json)
+            _say(service.url, example_request(folder), as_json)
             while service.alive:
                 time.sleep(WATCHED)
         last = (service.output().strip().splitlines() or ["it printed nothing"])[-1]

@@ -63,7 +63,7 @@ def pull_request_view(folder: Folder) -> dict[str, Any]:
 def model_form(folder: Folder) -> dict[str, Any]:
     """The verdict, the leaderboard, and an example row from which the form is made."""
     from palmette.automl.artefacts import Assessment, Comparison
-    from palmette.automl.endpoint.delivered import delivered, example_row
+    from palmette.automl.endpoint.delivered import delivered, example_request
     from palmette.automl.report.tables import leaderboard
     from palmette.automl.report.verdict import verdict_text
 
@@ -85,7 +85,7 @@ def model_form(folder: Folder) -> dict[str, Any]:
             for one in leaderboard(comparison.leaderboard)
         ],
         "importances": [one.model_dump() for one in assessment.importances[:12]],
-        "row": example_row(package),
+        "row": example_request(package),
     }
 
 

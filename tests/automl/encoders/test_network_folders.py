@@ -128,6 +128,9 @@ def test_a_file_of_the_same_name_elsewhere_does_not_hide_weights(folder: Path) -
 
 
 def test_without_a_folder_the_reason_names_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, text in {"cut": '{"model_type": "be', "list": "[]", "empty": ""}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(text, "utf-8")
     monkeypatch.setenv("PALMETTE_MODELS", str(tmp_path))
     assert "$PALMETTE_MODELS" in encoder_named("image_folder").unavailable()
 

@@ -16,7 +16,7 @@ from palmette.automl.candidates import ColumnUse, Folds
 from palmette.automl.composition import embedding_encoder, encoder_of, facts_of, learner_of, reader_of
 from palmette.automl.measure.metrics import METRICS, Predictions
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
-from palmette.automl.problems.clustering.scorer import Matrix, agreement, degenerate
+from palmette.automl.problems.clustering.scorer import agreement, degenerate, matrix_of
 from palmette.automl.problems.problem import EnsembleMember, problem_named
 from palmette.automl.task_spec.spec import Clusters, TaskSpec
 from palmette.errors import UserError
@@ -132,10 +132,9 @@ def test_a_named_metric_chooses() -> None:
 
 def test_the_matrix_draws_far_rows_in_and_fills_gaps() -> None:
     rows = visitors()
-    seen = Matrix(rows, PROBLEM.blueprint)
     odd = rows.iloc[:2].copy()
     odd.loc[0, "size"], odd.loc[1, "age"], odd.loc[1, "city"] = 1e12, np.nan, "Lima"
-    made = seen.of(odd)
+    made = matrix_of(rows, PROBLEM.blueprint, odd)
     assert made.shape == (2, 2 + 1 + 3) and np.isfinite(made).all()
     assert made[0, 0] == 3.0 and abs(made[1, 1]) < 0.5
     assert not made[1, 3:6].any() and made[0, 3:6].sum() == 0.5
@@ -178,14 +177,14 @@ def test_the_report_shows_what_clusters_are_like() -> None:
     rows = visitors()
     two, three = rows["tribe"] == "a", pd.factorize(rows["tribe"])[0]
     data = PROBLEM.report_data(splits(rows), None, {"two": outputs(two), "three": outputs(three)}, "three")
-    assert data.clustering is not None and [one.title for one in data.figures] == ["Silhouette", "Rows in the plane"]
-    assert sum(data.clustering.sizes) == 150 and {one.name for one in data.clustering.columns} == {
+    assert [one.title for one in data.figures] == ["Silhouette", "Rows in the plane"]
+    assert sum(data.sizes) == 150 and {one.name for one in data.columns} == {
         "size",
         "age",
         "city",
         "member",
     }
-    assert PROBLEM.report_data(splits(rows), None, {}, "three").clustering is None
+    assert not PROBLEM.report_data(splits(rows), None, {}, "three").sizes
 
 
 def unlike_files(kind: str) -> list[bytes]:
@@ -233,6 +232,6 @@ def test_texts_and_files_are_divided_by_what_they_are(kind: Any, cells: Any) -> 
     truth = (np.arange(len(rows)) % 3).astype(str)
     assert METRICS["adjusted_rand"].compute(truth, Predictions(found), None) > 0.9
     assert problem.scorer(splits(rows)).score(outputs(found)) > 0.3
-    traits = problem.report_data(splits(rows), None, {"kmeans": outputs(found)}, "kmeans").clustering
-    assert traits is not None and (kind != "text" or "goal" in " ".join(traits.columns[0].values))
+    data = problem.report_data(splits(rows), None, {"kmeans": outputs(found)}, "kmeans")
+    assert data.sizes and (kind != "text" or "goal" in " ".join(data.columns[0].values))
     assert Clustering.objective(TaskSpec(labels="tribe")) == "adjusted_rand"

@@ -27,6 +27,7 @@ from small_graphs import graph_blueprint, tables
 from small_packages import REMARK, blueprint_of, selection_of
 
 from palmette.automl.candidates import Blueprint, ColumnUse
+from palmette.automl.endpoint.delivered import example_request
 from palmette.automl.project.reading import in_file_names
 from palmette.automl.project.writer import write_package
 
@@ -143,6 +144,12 @@ def client(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tes
         sys.path.remove(str(folder))
         for one in [one for one in sys.modules if one.partition(".")[0] in (name, "serve")]:
             del sys.modules[one]
+
+
+def test_the_example_request_is_answered(client: TestClient, case: Case) -> None:
+    folder = Path(str(sys.modules["serve"].__file__)).parent
+    asked = example_request(folder)
+    assert client.post("/predict", json=asked).status_code == 200, asked
 
 
 def body(case: Case, row: dict[str, Any]) -> dict[str, Any]:

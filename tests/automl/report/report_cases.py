@@ -28,7 +28,7 @@ from palmette.automl.measure import metrics
 from palmette.automl.measure.metrics import Predictions
 from palmette.automl.plots import Figure
 from palmette.automl.problems.clustering.problem import in_the_plane, of_numbers
-from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, ReportData
+from palmette.automl.problems.problem import ColumnByCluster, ReportData
 from palmette.automl.profile import ColumnProfile, Frequent, Leak, LeakDecision, NumberFacts, Profile, TargetProfile
 from palmette.automl.report.findings import ReportFindings
 from palmette.automl.samples import DataFile, Reading, SampleColumn, Samples
@@ -231,7 +231,8 @@ def data_with(problem: str, text: str, names: list[str], classes: tuple[str, ...
         truth={"classification": np.array(classes)[places], "regression": values}.get(problem),
         predictions={"classification": answers, "regression": Predictions(values + 3)}.get(problem),
         figures=drawn_clusters(random.normal(size=(rows, 2)), places) if problem == "clustering" else (),
-        clustering=ClusterResults((70, 50), columns) if problem == "clustering" else None,
+        sizes=(70, 50) if problem == "clustering" else (),
+        columns=columns if problem == "clustering" else (),
     )
 
 

@@ -99,7 +99,7 @@ def test_texts_from_outside_stay_texts(problem: str, text: str) -> None:
 MISSING: Mapping[Measured, tuple[str, dict[str, Any]]] = {
     "predictions": ("results", {"truth": None, "predictions": None}),
     "importances": ("importance", {"importances": ()}),
-    "clustering": ("results", {"clustering": None, "figures": ()}),
+    "clustering": ("results", {"sizes": (), "columns": (), "figures": ()}),
 }
 
 

@@ -140,5 +140,8 @@ class Encoder:
 
     def seconds(self, facts: DataFacts) -> float:
         """Estimates the seconds to fit and transform all training rows once, on one thread."""
-        cells = facts.words if self.kind == "text" else facts.kinds.count(self.kind)
-        return self.cell * facts.rows * cells / (facts.folds if self.once else 1)
+        return self.cell * facts.rows * self.cells(facts) / (facts.folds if self.once else 1)
+
+    def cells(self, facts: DataFacts) -> float:
+        """Returns the number of words in a row of texts, else of cells of this kind."""
+        return facts.words if self.kind == "text" else facts.kinds.count(self.kind)

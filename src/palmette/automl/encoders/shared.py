@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from palmette.automl.calls import Call, Name, pipeline
+from palmette.automl.calls import Call, function_step, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import (
     LAYOUTS,
@@ -41,12 +41,8 @@ def imputer(facts: DataFacts) -> Call:
 
 def standard(facts: DataFacts) -> tuple[tuple[str, Call], ...]:
     """Scales to mean 0 and standard deviation 1, and clips outliers."""
-    return (("scale", STANDARD), ("clip", clipped(FAR if facts.supervised else FAR_APART)))
-
-
-def clipped(far: float) -> Call:
-    function = {"func": Name("numpy.clip"), "kw_args": {"a_min": -far, "a_max": far}}
-    return Call("sklearn.preprocessing.FunctionTransformer", function)
+    far = FAR if facts.supervised else FAR_APART
+    return (("scale", STANDARD), ("clip", function_step("numpy.clip", a_min=-far, a_max=far)))
 
 
 SCORES = "palmette.automl.encoders.transformers.CrossFittedScores"
@@ -103,27 +99,35 @@ def starts_on_vectors(
     )
 
 
-class FileEncoder(Encoder):
-    """Turns each file into a vector, once per search, and joins the vectors of columns by `side_by_side`."""
+class VectorEncoder(Encoder):
+    """Turns each cell into a vector, once per search, and joins the vectors of columns by `side_by_side`."""
 
     once = True
+    path: ClassVar[str]  # import path of the transformer
 
     @property
     def size(self) -> int:
-        """Length of a file's vector."""
+        """Length of a cell's vector."""
         return self.features
+
+    @property
+    def vectors(self) -> Call:
+        """The transformer of raw cells."""
+        return Call(self.path)
+
+    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
+        return self.vectors if layout == "tree" else pipeline(("vectors", self.vectors), *standard(facts))
 
     def categorical(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> tuple[bool, ...]:
         pairs = math.comb(min(len(columns), MOST_PAIRED), 2)
         return (False,) * (self.size * len(columns) + (2 * self.size + 1) * pairs)
 
 
-class FromFolder(FileEncoder):
+class FromFolder(VectorEncoder):
     """Embeddings by a frozen network, from the first folder by name with a network of this kind."""
 
     usual = False
     requires = ("torch", "safetensors", "transformers")
-    path: ClassVar[str]  # import path of the transformer
     pieces: ClassVar[float]  # parts of a cell that pass through the whole network, e.g. patches of a picture
     rank: ClassVar[float]  # rank of the first starting point, as in `DefaultConfig`
 
@@ -150,15 +154,11 @@ class FromFolder(FileEncoder):
 
     @property
     def vectors(self) -> Call:
-        """The transformer of raw cells."""
         one = self.network
         given = {"folder": one.folder, "sha256": one.sha256, "size": one.features} if one else {}
-        return Call(self.path, given)
-
-    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        return self.vectors if layout == "tree" else pipeline(("network", self.vectors), *standard(facts))
+        return super().vectors.where(**given)
 
     def seconds(self, facts: DataFacts) -> float:
         parameters = self.network.megabytes * 1e6 / BYTES if self.network else 0.0
-        cells = facts.rows * facts.kinds.count(self.kind) / facts.folds  # once for all folds
+        cells = facts.rows * self.cells(facts) / facts.folds  # once for all folds
         return 2 * parameters * self.pieces * cells / OPERATIONS

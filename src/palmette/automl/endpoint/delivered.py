@@ -1,8 +1,9 @@
 """Finds a delivered package by its run or folder, and predicts the rows of a file with it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -68,10 +69,14 @@ def delivered_blueprint(run: RunResult) -> Blueprint:
     return selection.in_use(run.artefact("blueprint", Blueprint))
 
 
-def example_row(folder: Path) -> dict[str, object]:
-    """An example request; the one with the fewest missing values."""
+def example_request(folder: Path) -> dict[str, Any]:
+    """The body of an example request: a history, or the example row with the fewest missing values."""
     file = next(iter(sorted(folder.glob("*/examples.json"))))
-    rows: list[dict[str, object]] = json.loads(file.read_text(encoding="utf-8"))
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return found if isinstance(found, dict) else _fullest(found)
+
+
+def _fullest(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return min(rows, key=lambda row: sum(value is None for value in row.values()))
 
 
@@ -104,7 +109,8 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
 
 def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: Path) -> pd.DataFrame:
     """Rows with the contents of their files: of a table, of a folder of files, or of one file."""
-    example = example_row(folder)
+    example = example_request(folder)
+    example = _fullest(example["history"]) if isinstance(example.get("history"), list) else example
     names = [name for name, value in example.items() if str(value).startswith("data:")]  # whose values are files
     if rows.is_dir() and [*example] == [TEXT_FILES.name]:
         texts = {str(one): one for one in files_below(rows) if kind_of_file(one) is TEXT_FILES}

@@ -47,14 +47,6 @@ class ColumnByCluster(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ClusterResults:
-    """The clusters of the training rows."""
-
-    sizes: tuple[int, ...]  # number of rows by cluster
-    columns: tuple[ColumnByCluster, ...] = ()
-
-
-@dataclass(frozen=True)
 class ReportData:
     """Results for the report; what is missing is reported as not measured."""
 
@@ -67,7 +59,8 @@ class ReportData:
     limits: tuple[str, ...] = ()  # limits of such models, in sentences
     figures: tuple[Figure, ...] = ()
     summary: str = ""  # what the figures show, as a sentence
-    clustering: ClusterResults | None = None
+    sizes: tuple[int, ...] = ()  # number of training rows by cluster
+    columns: tuple[ColumnByCluster, ...] = ()  # by the same clusters
     missing: Mapping[Measured, str] = field(default_factory=dict)
     """Reasons for missing measurements, in sentences."""
 

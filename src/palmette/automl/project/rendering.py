@@ -17,6 +17,10 @@ from palmette.sandbox.temporary import temporary_folder
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 120  # characters in a line of a package
+JINJA: Mapping[str, Any] = {
+    "undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True,
+}  # fmt: skip
+"""Options of all templates: lines of blocks leave no trace, and an unknown variable is an error."""
 
 
 def rendered(
@@ -82,14 +86,7 @@ def listed(columns: Sequence[ColumnUse], name: str) -> str:
 
 @functools.cache
 def _environment(folders: tuple[Path, ...]) -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(folders),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    environment = Environment(loader=FileSystemLoader(folders), autoescape=False, **JINJA)
     environment.filters |= {
         "py": calls.source,
         "line": one_line,

@@ -80,7 +80,8 @@ def write_package(
     totals = [Name(f"{COLUMNS}.without_totals")] if blueprint.format.dialect.totals else []
     used = [*of_features, layout.model.call, *totals]
     texts = {one.path: one.text for one in modules} | {f"{COMPONENTS}.py": vendored(used)}
-    texts["examples.json"] = json.dumps(examples, indent=1, ensure_ascii=False) + "\n"
+    asked = {"history": examples} if blueprint.series else examples
+    texts["examples.json"] = json.dumps(asked, indent=1, ensure_ascii=False) + "\n"
     named = {f"{blueprint.package}/{path}": text for path, text in texts.items()}
     if joins := blueprint.format.joins:
         steps = (f"-- {one_line(one.file)}\nCREATE OR REPLACE TABLE given AS\n{one.sql};\n" for one in joins)

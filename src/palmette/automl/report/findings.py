@@ -17,7 +17,6 @@ from palmette.automl.kinds import file_kinds
 from palmette.automl.problems.explanations import telling_rows
 from palmette.automl.problems.problem import ReportData, problem_of
 from palmette.automl.profile import Profile
-from palmette.automl.report.verdict import VerdictText, verdict_text
 from palmette.automl.samples import Samples
 from palmette.automl.search.results import comparable, read_results
 from palmette.automl.search.selection import ensemble_outputs
@@ -61,10 +60,6 @@ class ReportFindings:
     files: tuple[FileExample, ...] = ()  # held-out rows with files
     state: RunState = field(default_factory=RunState)  # times and costs
     made: str = ""  # date and run, as text
-
-    @property
-    def verdict(self) -> VerdictText:
-        return verdict_text(self.assessment, self.comparison.measured)
 
     @property
     def plan(self) -> Plan | None:

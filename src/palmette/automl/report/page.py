@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from palmette.automl import formatting
@@ -20,11 +20,12 @@ from palmette.automl.measure.metrics import METRICS
 from palmette.automl.plots import bar, interval_bar, level
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.project.reading import input_name
+from palmette.automl.project.rendering import JINJA
 from palmette.automl.report.figures import results_of
 from palmette.automl.report.findings import ReportFindings, findings_of
 from palmette.automl.report.interpretation import interpretation
 from palmette.automl.report.tables import leaderboard, limits, summary
-from palmette.automl.report.verdict import MARKS
+from palmette.automl.report.verdict import MARKS, verdict_text
 from palmette.automl.weights import Weights, weights_named
 from palmette.engine import RunResult, run_state
 from palmette.engine.actor import TextFile
@@ -65,7 +66,7 @@ def _view(findings: ReportFindings) -> dict[str, object]:
     reasons = formatting.names("unmeasured") | alone | dict(data.missing)
     return {
         "f": findings,
-        "verdict": findings.verdict,
+        "verdict": verdict_text(findings.assessment, findings.comparison.measured),
         "sections": SECTIONS,
         "title": str(findings.samples.threshold or blueprint.target or blueprint.title),
         "request": interpretation(findings.task, blueprint),
@@ -115,15 +116,8 @@ def _gauge(findings: ReportFindings) -> Markup:
 @functools.cache
 def _environment(form: str) -> Environment:
     """A Jinja environment that escapes every inserted text for HTML or Markdown."""
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=form == "html",
-        finalize=_plain if form == "html" else _markdown,
-    )
+    finalize = _plain if form == "html" else _markdown
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=form == "html", finalize=finalize, **JINJA)
     environment.filters |= {name: getattr(formatting, name) for name in FILTERS}
     environment.filters |= {"named": named, "bar": bar, "level": level, "summary": summary}
     environment.globals |= {"marks": MARKS}

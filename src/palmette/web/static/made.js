@@ -43,13 +43,13 @@ function importances(found) {
       h("td.number", {}, one.drop.toFixed(3))))));
 }
 
-/** A field for each column; numbers stay numbers, and an empty field is a missing value. */
+/** A field for each column; numbers stay numbers, an empty field is a missing value, and a history is JSON. */
 function form(name, row) {
   const fields = Object.entries(row).filter(([, value]) => !String(value).startsWith("data:")).map(([column, value]) => {
-    const number = typeof value === "number";
-    const input = h("input", { type: number ? "number" : "text", step: "any", value: value ?? "", autocomplete: "off" });
+    const number = typeof value === "number", list = Array.isArray(value);
+    const input = list ? h("textarea", { rows: 12 }, JSON.stringify(value, null, 1)) : h("input", { type: number ? "number" : "text", step: "any", value: value ?? "", autocomplete: "off" });
     return { column, view: h("label", {}, h("span", {}, column), input),
-      value: () => (input.value === "" ? null : number ? Number(input.value) : input.value) };
+      value: () => (input.value === "" ? null : list ? JSON.parse(input.value) : number ? Number(input.value) : input.value) };
   });
   const answer = h("output", { "aria-live": "polite" });
   const ask = doing(async () => {
@@ -67,6 +67,8 @@ function form(name, row) {
 
 function prediction(made) {
   const value = made.prediction ?? Object.values(made)[0];
+  if (Array.isArray(value)) return h("table.data", {}, h("thead", {}, h("tr", {}, Object.keys(value[0]).map((one) => h("th", { scope: "col" }, one)))),
+    h("tbody", {}, value.map((row) => h("tr", {}, Object.values(row).map((one) => h("td.number", {}, typeof one === "number" ? one.toPrecision(6) : String(one)))))));
   const shares = Object.entries(made.probabilities ?? {}).sort((a, b) => b[1] - a[1]).slice(0, 6);
   return h("div.prediction", {}, h("p.answer", {}, typeof value === "number" ? value.toPrecision(6) : String(value)),
     shares.map(([label, share]) => h("label", {}, h("span", {}, label), h("meter", { max: 1, value: share }), h("span.number", {}, `${(share * 100).toFixed(1)} %`))));

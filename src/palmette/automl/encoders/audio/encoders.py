@@ -1,30 +1,21 @@
 """Encoders of sounds."""
 
-from collections.abc import Sequence
-from typing import ClassVar
-
-from palmette.automl.calls import Call, pipeline
-from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout, Transformer
-from palmette.automl.encoders.shared import FileEncoder, FromFolder, Scored, standard
+from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
+from palmette.automl.encoders.shared import FromFolder, Scored, VectorEncoder
 
 FEATURES = "palmette.automl.encoders.audio.sounds"
 
 
-class _Sounds(FileEncoder):
+class _Sounds(VectorEncoder):
     kind = "audio"
     requires = ("soundfile", "scipy")
-    call: ClassVar[Call]
-
-    def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        return self.call if layout == "tree" else pipeline(("sounds", self.call), *standard(facts))
 
 
 class Statistics(_Sounds):
     name = "audio_statistics"
     description = "Statistics of the cepstrum and its changes: what a sound is made of, whenever it occurs."
     features, cell = 170, 0.002
-    call = Call(f"{FEATURES}.SpectrumStatistics")
+    path = f"{FEATURES}.SpectrumStatistics"
 
 
 class StatisticsScores(Scored, Statistics):
@@ -37,7 +28,7 @@ class Kernels(_Sounds):
     usual = False
     description = "How often and how strongly five hundred random kernels answer to the spectrogram: what happens when."
     features, cell = 1000, 0.005
-    call = Call(f"{FEATURES}.RandomKernels")
+    path = f"{FEATURES}.RandomKernels"
 
     def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         kernels = "on answers of random kernels to the spectrogram"
@@ -50,7 +41,7 @@ class Spectrogram(_Sounds):
     usual = False
     description = "The spectrogram at 32 by 32: for short sounds with one event."
     features, cell = 1024, 0.002
-    call = Call(f"{FEATURES}.SmallSpectrogram")
+    path = f"{FEATURES}.SmallSpectrogram"
 
     def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         return (DefaultConfig("svc", {}, "on the whole spectrogram", 0.4),)

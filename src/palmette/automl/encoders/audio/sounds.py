@@ -64,6 +64,7 @@ def mel_filters() -> np.ndarray:
 
 
 COEFFICIENTS, KERNEL, FRAMES = 20, 9, 400  # of the cepstrum; frames per kernel; frames of a sound that kernels see
+SMALL = 32  # frames and bands of a small spectrogram
 
 
 class SoundFeatures(Stateless):
@@ -115,16 +116,13 @@ class RandomKernels(SoundFeatures):
         return np.concatenate(found).astype("float32")
 
 
-@dataclass(eq=False, repr=False)
 class SmallSpectrogram(SoundFeatures):
     """Scales the spectrogram of a sound to one size."""
-
-    size: int = 32  # frames and of bands
 
     def sound(self, wave: np.ndarray) -> np.ndarray:
         energy = log_mel(wave)
         energy = np.pad(energy, ((0, max(0, 2 - len(energy))), (0, 0)), mode="edge")
-        small = zoom(energy, (self.size / len(energy), self.size / BANDS), order=1, grid_mode=True, mode="nearest")
+        small = zoom(energy, (SMALL / len(energy), SMALL / BANDS), order=1, grid_mode=True, mode="nearest")
         return ((small - small.mean()) / (small.std() + 1e-3)).ravel().astype("float32")
 
 

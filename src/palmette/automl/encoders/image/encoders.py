@@ -6,13 +6,13 @@ from typing import ClassVar
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout, Transformer
-from palmette.automl.encoders.shared import FileEncoder, FromFolder, Scored, standard, starts_on_vectors
+from palmette.automl.encoders.shared import FromFolder, Scored, VectorEncoder, standard, starts_on_vectors
 
 FEATURES = "palmette.automl.encoders.image.pictures"
 SQUARE = 32  # side in pixels of pictures for networks
 
 
-class _Pictures(FileEncoder):
+class _Pictures(VectorEncoder):
     kind = "image"
     requires: ClassVar[tuple[str, ...]] = ("PIL",)
 
@@ -49,6 +49,7 @@ class Pretrained(_Pictures):
     requires = ("PIL", "torch")
     trained = ("efficientnet-lite0",)
     description = "What EfficientNet-Lite0, trained on photographs, sees in a picture: strong on photographs."
+    path = "palmette.automl.encoders.image.pretrained.PhotographFeatures"
     features, cell = 1280, 0.03
 
     def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
@@ -56,8 +57,7 @@ class Pretrained(_Pictures):
         return starts_on_vectors(facts, self.kind, 0.1, reason, (0.01, 1000.0))
 
     def transformer(self, columns: Sequence[ColumnUse], layout: Layout, facts: DataFacts) -> Transformer:
-        network = Call("palmette.automl.encoders.image.pretrained.PhotographFeatures")
-        return pipeline(("network", network), *standard(facts)) if layout == "sparse" else network
+        return pipeline(("vectors", self.vectors), *standard(facts)) if layout == "sparse" else self.vectors
 
 
 class PretrainedScores(Scored, Pretrained):

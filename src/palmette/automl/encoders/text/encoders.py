@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from palmette.automl.calls import Call, pipeline
 from palmette.automl.candidates import ColumnUse
 from palmette.automl.encoders.encoder import MOST_PAIRED, DataFacts, DefaultConfig, Encoder, Layout, Transformer
-from palmette.automl.encoders.shared import FromFolder, scaled, score_step, standard
+from palmette.automl.encoders.shared import FromFolder, VectorEncoder, scaled, score_step, standard
 
 DIRECTIONS = 30
 STATISTICS, OVERLAPS = 5, 8  # number of features of a column, and of a pair of columns
@@ -93,22 +93,12 @@ class Contrast(_Texts):
         return Call("sklearn.compose.ColumnTransformer", {"transformers": [*found, *_overlaps(columns, layout, facts)]})
 
 
-class _Vectors(_Texts):
+class _Vectors(VectorEncoder):
     """Text embeddings by a pretrained model."""
 
+    kind = "text"
     usual = False
-    once = True
-    path: ClassVar[str]
-    dimensions: ClassVar[int]
     rank: ClassVar[float]  # rank of the first starting point, as in `DefaultConfig`
-
-    @property
-    def size(self) -> int:
-        return self.dimensions
-
-    @property
-    def vectors(self) -> Call:
-        return Call(self.path, {"paired": MOST_PAIRED})
 
     def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         pairs = facts.is_alone("text") and facts.pairs  # single words cannot compare texts
@@ -137,7 +127,7 @@ class Static(_Vectors):
     trained = ("wordllama", "wordllama-tokenizer")
     description = "The mean of static vectors of the words, from WordLlama: quick, and knows words that are alike."
     path = "palmette.automl.encoders.text.text_vectors.StaticVectors"
-    dimensions = 256
+    features = 256
     cell = 1e-5
     rank = 1.0
 
@@ -184,21 +174,17 @@ class Sentences(_Vectors):
     trained = ("minilm", "minilm-tokenizer")
     description = "Vectors of whole sentences by the network MiniLM: slow, and knows what sentences mean."
     path = "palmette.automl.encoders.text.sentence_network.SentenceVectors"
-    dimensions = 384
+    features = 384
     cell = 6e-4
     rank = 1.05
 
 
-class TextFolder(FromFolder, _Vectors):
+class TextFolder(_Vectors, FromFolder):
     name = "text_folder"
     description = "Vectors of texts by the network in a folder of $PALMETTE_MODELS, such as a sentence encoder."
     path = "palmette.automl.encoders.text.network_texts.TextNetworkVectors"
     rank = 1.02
     pieces = 1.4  # tokens per word
-    starts, transformer, categorical = _Vectors.starts, _Vectors.transformer, _Vectors.categorical
-
-    def seconds(self, facts: DataFacts) -> float:
-        return super().seconds(facts) * facts.words
 
 
 def _grams(facts: DataFacts) -> int:

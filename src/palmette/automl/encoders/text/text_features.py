@@ -107,14 +107,11 @@ class TextOverlap(TransformerMixin, BaseEstimator):
         return np.hstack([*cosines, np.array(counts, dtype="float64").reshape(len(first), 6)])
 
 
-@dataclass(eq=False, repr=False)
 class OneSidedWords(TransformerMixin, BaseEstimator):
     """Weighs the words that only the first, or only the second, of two text columns contains."""
 
-    max_features: int = 20_000
-
     def fit(self, X: pd.DataFrame, y: Any = None) -> Self:
-        self.words_ = TfidfVectorizer(analyzer=str.split, sublinear_tf=True, max_features=self.max_features)
+        self.words_ = TfidfVectorizer(analyzer=str.split, sublinear_tf=True, max_features=20_000)
         self.words_.fit([*_one_sided(X), "none"])
         return self
 

@@ -34,8 +34,6 @@ class AttentionNetwork(nn.Module):
 class AttentionClassifier(GraphNetworkClassifier):
     """A graph attention network; arguments as for `GraphNetworkClassifier`."""
 
-    networks = {"gat": AttentionNetwork}  # noqa: RUF012 - as in its base
-
     def _of_nodes(self, X: Nodes) -> Any:
         """Sees new nodes and the graph together, as attention weighs each neighbour."""
         return super()._of_nodes(X.joined if X.graph else X)

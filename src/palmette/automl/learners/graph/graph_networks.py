@@ -2,9 +2,9 @@
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -62,16 +62,11 @@ class PageRankNetwork(nn.Module):
         return made
 
 
-NETWORKS: dict[str, type[nn.Module]] = {"gcn": GraphConvolutions, "gpr_gnn": PageRankNetwork}
-
-
 @dataclass(eq=False, repr=False)
 class GraphNetworkClassifier(NodeModel, ProbabilityClassifier, BaseEstimator):
     """A network that sees the whole graph in every step and learns from the nodes of known class."""
 
-    networks: ClassVar[Mapping[str, type[nn.Module]]] = NETWORKS
-
-    architecture: str = "gpr_gnn"  # `gcn` or `gpr_gnn`
+    network: type[nn.Module]  # takes the numbers of inputs, hidden units and classes, and the dropout
     epochs: int = 200  # training steps
     width: int = 64  # units of the hidden layer
     dropout: float = 0.5  # share of values that are left out in training
@@ -86,7 +81,7 @@ class GraphNetworkClassifier(NodeModel, ProbabilityClassifier, BaseEstimator):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.random_state)
             shape = X.rows.shape[1], self.width, len(self.classes_), self.dropout
-            network = self.network_ = self.networks[self.architecture](*shape).to(device)
+            network = self.network_ = self.network(*shape).to(device)
             rows, averaging = self._matrix(X.rows), self._matrix(X.averaging)
             known, classes = (torch.as_tensor(one).to(device) for one in (X.places, target))
             descent = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=self.weight_decay)

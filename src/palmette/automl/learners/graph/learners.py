@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from palmette.automl.calls import Call
+from palmette.automl.calls import Call, Name
 from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
 from palmette.automl.kinds import Kind
 from palmette.automl.learners.learner import Learner, Measured, Range, Settings, TrainingSetup
@@ -18,14 +18,13 @@ FAMILIES = frozenset({"graph"})
 class _OfNodes(Learner):
     problems = frozenset({"node_classification"})
     layout = "sparse"
-    start: ClassVar[float]  # rank of the first starting point
     settings_to_try: ClassVar[Mapping[str, Settings]]  # settings by the suffix of the candidate's name
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         shares = facts.columns >= WORDS and "number" in facts.kinds
         encoders: Mapping[Kind, str] = {"number": "number_shares"} if shares else {}
         return tuple(
-            DefaultConfig(f"{self.name}{end}", settings, self.description, self.start + 10 * place, encoders=encoders)
+            DefaultConfig(f"{self.name}{end}", settings, self.description, self.rank + 10 * place, encoders=encoders)
             for place, (end, settings) in enumerate(self.settings_to_try.items())
         )
 
@@ -54,7 +53,7 @@ class SimplifiedConvolution(_Averaged):
     name = "sgc"
     families = FAMILIES | {"simplified_graph_convolution"}
     description = "Logistic regression of features that were averaged over neighbours."
-    start = 0.1
+    rank = 0.1
     hops_to_try: ClassVar = {"2": (2,), "3": (3,), "1": (1,), "4": (4,)}
     settings_to_try: ClassVar = {"": {}, "-far": {"hops": "3"}}
 
@@ -63,7 +62,7 @@ class Neighbourhood(_Averaged):
     name = "neighbourhood"
     families = FAMILIES
     description = "Logistic regression of a node's own features beside those averaged over its neighbours."
-    start = 0.3
+    rank = 0.3
     hops_to_try: ClassVar = {"0-2": (0, 1, 2), "0-1": (0, 1), "0-3": (0, 1, 2, 3)}
     settings_to_try: ClassVar = {"": {}}
 
@@ -72,7 +71,7 @@ class LabelSmoothing(_Averaged):
     name = "label_smoothing"
     families = FAMILIES | {"label_propagation"}
     description = "Logistic regression whose probabilities are averaged over neighbours, with their known classes."
-    start = 0.4
+    rank = 0.4
     estimator_name = "SmoothedClassifier"
     hops_to_try: ClassVar = {"1": (1,), "0": (0,), "2": (2,), "0-2": (0, 1, 2)}
     settings_to_try: ClassVar = {"": {}, "-features": {"hops": "0"}}
@@ -88,9 +87,10 @@ class _NodeNetwork(NetworkLearner, _OfNodes):
     families = FAMILIES | {"neural_network", "graph_neural_network", "deep_learning"}
     settings_to_try: ClassVar = {"": {}}
     path: ClassVar[str] = "palmette.automl.learners.graph.graph_networks.GraphNetworkClassifier"
+    network: ClassVar[str]  # import path of its layers
 
     def estimator(self, settings: Settings, setup: TrainingSetup, rounds: int | None = None) -> Call:
-        given = {"architecture": self.name, "epochs": rounds or MOST_EPOCHS, **settings, "random_state": setup.seed}
+        given = {"network": Name(self.network), "epochs": rounds or MOST_EPOCHS, **settings, "random_state": setup.seed}
         return Call(self.path, given)
 
     def ranges(self, facts: DataFacts) -> Mapping[str, Range]:
@@ -105,13 +105,15 @@ class _NodeNetwork(NetworkLearner, _OfNodes):
 class GraphConvolution(_NodeNetwork):
     name = "gcn"
     description = "Two graph convolutions: a network whose layers average over neighbours."
-    start = 0.5
+    rank = 0.5
+    network = "palmette.automl.learners.graph.graph_networks.GraphConvolutions"
 
 
 class GeneralisedPageRank(_NodeNetwork):
     name = "gpr_gnn"
     description = "A network of features, averaged over learnt distances; it also learns where neighbours differ."
-    start = 0.2
+    rank = 0.2
+    network = "palmette.automl.learners.graph.graph_networks.PageRankNetwork"
 
 
 class GraphAttention(_NodeNetwork):
@@ -119,5 +121,6 @@ class GraphAttention(_NodeNetwork):
     families = _NodeNetwork.families | {"torch_geometric"}
     requires = ("torch", "torch_geometric")
     description = "A network that weighs neighbours by learnt attention, in PyTorch Geometric."
-    start = 0.6
+    rank = 0.6
+    network = "palmette.automl.learners.graph.attention.AttentionNetwork"
     path = "palmette.automl.learners.graph.attention.AttentionClassifier"

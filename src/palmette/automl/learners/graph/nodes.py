@@ -41,10 +41,6 @@ class Nodes:
         return len(self.places), self.rows.shape[1]
 
     @property
-    def nbytes(self) -> int:
-        return int(self.rows.data.nbytes + self.links.data.nbytes) if sparse.issparse(self.rows) else 0
-
-    @property
     def own(self) -> pd.DataFrame:
         """The typed columns of the selected nodes."""
         return self.rows.iloc[self.places]
@@ -293,8 +289,6 @@ class PropagatedClassifier(NodeModel, ProbabilityClassifier, MetaEstimatorMixin,
 class SmoothedClassifier(PropagatedClassifier):
     """Also averages the probabilities over neighbours, starting from known classes (Huang et al., 2021)."""
 
-    estimator: Any  # a classifier of the averaged features
-    hops: Sequence[int] = (0,)  # as in `PropagatedClassifier`
     steps: int = 10  # how many times to average the probabilities
     share: float = 0.85  # weight of the neighbours; the rest is the node's own
 

@@ -17,9 +17,9 @@ from palmette.automl.formatting import number, share, short
 from palmette.automl.kinds import STRUCTURE, UNUSABLE, with_contents
 from palmette.automl.measure.metrics import METRICS, Floats, Metric, Predictions, Task
 from palmette.automl.plots import Axis, Figure, Plot, around
-from palmette.automl.problems.clustering.scorer import ClusterScorer, Matrix, degenerate
+from palmette.automl.problems.clustering.scorer import ClusterScorer, degenerate, matrix_of
 from palmette.automl.problems.explanations import Ask, importance
-from palmette.automl.problems.problem import ClusterResults, ColumnByCluster, EnsembleMember, Problem, ReportData
+from palmette.automl.problems.problem import ColumnByCluster, EnsembleMember, Problem, ReportData
 from palmette.automl.problems.supervised import first_metric, require_row_count
 from palmette.automl.profile import Profile
 from palmette.automl.splitting.data_splits import DataSplits
@@ -102,7 +102,7 @@ class Clustering(Problem):
 
     def matrix(self, splits: DataSplits, rows: pd.DataFrame) -> Floats:
         """Returns the matrix (n, d) by which clusters of some rows are compared."""
-        return Matrix(splits.train, self.blueprint).of(rows)
+        return matrix_of(splits.train, self.blueprint, rows)
 
     @property
     def guide(self) -> Metric:
@@ -188,8 +188,7 @@ class Clustering(Problem):
         sizes = tuple(int(count) for count in np.bincount(chosen))
         traits = tuple(traits_of(splits.train, self.blueprint.columns, chosen))
         figures = [*([of_numbers(scorer.metric, tried)] if len(tried) > 1 else []), in_the_plane(places, chosen)]
-        clustering = ClusterResults(sizes, traits)
-        return ReportData(importance=measured, figures=tuple(figures), clustering=clustering)
+        return ReportData(importance=measured, figures=tuple(figures), sizes=sizes, columns=traits)
 
 
 def numbers_of_clusters(task: TaskSpec, rows: int, different: int, labels: int = 0) -> tuple[int, ...]:

@@ -28,25 +28,16 @@ DIRECTIONS, WEIGHT = 10, 3.0  # most directions of embeddings, and their varianc
 PLAIN = Candidate(name="kmeans", learner="kmeans", derived=False)
 
 
-class Matrix:
-    """Encodes rows by the values of the training rows."""
-
-    def __init__(self, rows: pd.DataFrame, blueprint: Blueprint) -> None:
-        self._facts = facts_of(blueprint)
-        known = tuple(one for one in blueprint.columns if one.kind in ORDER)
-        cells = (one for one in blueprint.columns if one.kind not in {*ORDER, *STRUCTURE})
-        self._cells = {one: tuple(rows[one.name]) for one in cells}
-        self._plain: Any = None
-        if known:
-            plain = blueprint.model_copy(update={"problem": "clustering", "columns": known, "derived": ()})
-            steps = pipeline(("columns", reader_of(plain)), ("features", encoder_of(PLAIN, plain)))
-            self._plain = build(steps).fit(rows)
-
-    def of(self, rows: pd.DataFrame) -> Floats:
-        """Encodes rows as (n, columns of the matrix)."""
-        parts = [] if self._plain is None else [np.asarray(self._plain.transform(rows), dtype=float)]
-        parts += [_directions(one, self._facts, learnt, tuple(rows[one.name])) for one, learnt in self._cells.items()]
-        return np.hstack(parts)
+def matrix_of(train: pd.DataFrame, blueprint: Blueprint, rows: pd.DataFrame) -> Floats:
+    """Encodes rows by the values of the training rows, as (n, columns of the matrix)."""
+    facts, parts = facts_of(blueprint), list[Floats]()
+    if known := tuple(one for one in blueprint.columns if one.kind in ORDER):
+        plain = blueprint.model_copy(update={"problem": "clustering", "columns": known, "derived": ()})
+        steps = pipeline(("columns", reader_of(plain)), ("features", encoder_of(PLAIN, plain)))
+        parts.append(np.asarray(build(steps).fit(train).transform(rows), dtype=float))
+    cells = (one for one in blueprint.columns if one.kind not in {*ORDER, *STRUCTURE})
+    parts += [_directions(one, facts, tuple(train[one.name]), tuple(rows[one.name])) for one in cells]
+    return np.hstack(parts)
 
 
 @lru_cache(maxsize=8)

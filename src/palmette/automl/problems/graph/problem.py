@@ -21,7 +21,7 @@ from palmette.automl.kinds import Kind
 from palmette.automl.measure.metrics import Floats, Predictions
 from palmette.automl.problems.classification import Classification
 from palmette.automl.problems.clustering.problem import Clustering
-from palmette.automl.problems.clustering.scorer import Matrix
+from palmette.automl.problems.clustering.scorer import matrix_of
 from palmette.automl.problems.problem import EnsembleMember, Problem, ReportData
 from palmette.automl.profile import Profile
 from palmette.automl.splitting.data_splits import DataSplits
@@ -118,7 +118,7 @@ class NodeClustering(OfNodes, Clustering):
         from palmette.automl.learners.graph.nodes import averaged
 
         ids, every = self._column("node"), splits.visible
-        features = sparse.csr_array(Matrix(splits.train, self.blueprint).of(every))
+        features = sparse.csr_array(matrix_of(splits.train, self.blueprint, every))
         places = every.reset_index(drop=True).reset_index().set_index(ids)["index"].loc[rows[ids]].to_numpy()
         return np.asarray(averaged(features, self.nodes(every).averaging, [HOPS])[places].toarray())
 
