@@ -85,13 +85,6 @@ class MeasuredRound(Model):
         """Whether a limit is missed, rather than only a score."""
         return any(one.quantity != "score" for one in self.missed)
 
-    @property
-    def excess(self) -> float:
-        """The largest ratio of latency or size to a missed limit, to one decimal."""
-        measured = {"latency": (self.milliseconds or 0.0) / 1000, "size": self.megabytes * 1e6}
-        ratios = (measured.get(one.quantity, 0.0) / one.value for one in self.missed if one.value > 0)
-        return round(max(ratios, default=0.0), 1)
-
 
 class Plans(Model):
     """Independently drafted plans."""
@@ -130,6 +123,10 @@ class Estimate(Model):
     score: float | None = None
     """Out of fold, if it was trained in an earlier round."""
     cost: Cost
+
+    def __str__(self) -> str:
+        score = "" if self.score is None else f"scored {self.score:.4g}, "
+        return f"{score}{self.cost}"
 
 
 class Proposal(Model):

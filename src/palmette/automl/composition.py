@@ -308,12 +308,7 @@ def learner_of(candidate: Candidate, blueprint: Blueprint, rounds: int | None = 
     learner = learner_named(candidate.learner)
     parts = _parts(candidate, blueprint) if learner.layout == "tree" else []
     flags = tuple(flag for part in parts for flag in part.categorical)
-    setup = TrainingSetup(
-        facts=facts_of(blueprint),
-        seed=blueprint.seed,
-        categorical=flags if learner.layout == "tree" else (),
-        more=bool(candidate.features),
-    )
+    setup = TrainingSetup(facts_of(blueprint), blueprint.seed, flags, more=bool(candidate.features))
     call = learner.estimator(candidate.settings, setup, rounds)
     how = candidate.strategy.balance
     return call if how == "none" else Call(REBALANCED, {"estimator": call, "how": how, "random_state": blueprint.seed})

@@ -1,9 +1,9 @@
 """Sets up an AutoML run: the request, the data, and the actors with their services."""
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -169,7 +169,7 @@ def topology_file(name: str) -> Path:
     built_in = {path.stem: path for path in TOPOLOGIES.glob("*.yaml")}
     if name in built_in:
         return built_in[name]
-    if _is_there(name) and Path(name).is_file():
+    if os.path.isfile(name):  # noqa: PTH113 - of any length
         return Path(name)
     raise error_of(UserError, "no-topology", name, built_in, name=name, built_in=", ".join(sorted(built_in)))
 
@@ -198,17 +198,11 @@ def _read(task: TaskSpec, table: str) -> tuple[DataSource, Samples]:
 
 def _named_in(text: str) -> tuple[str, ...]:
     """Returns the existing files that the request names, else the first data set of a hub."""
-    files = tuple(str(Path(name).absolute()) for name in _FILE.findall(text) if _is_there(name))
+    files = tuple(str(Path(name).absolute()) for name in _FILE.findall(text) if os.path.exists(name))  # noqa: PTH110 - of any length
     sets = _SET.findall(text)
     for hub, after, before, hub_after in _NUMBERED.findall(text):
         sets.append(f"{'openml' if 'openml' in (hub or hub_after).casefold() else 'uci'}:{after or before}")
     return files or tuple(sets[:1])
-
-
-def _is_there(name: str) -> bool:
-    with suppress(OSError):  # the path is too long
-        return Path(name).exists()
-    return False
 
 
 def with_found_data(task: TaskSpec, human: Human) -> TaskSpec:

@@ -74,7 +74,7 @@ OPTIONS = (
     click.option("--prefer", type=Names(*PREFERENCES), help=f"Preferred beside the score: {', '.join(PREFERENCES)}."),
     _one("--budget", "TIME", "Time for training and scoring: 90, 120s, 5min, 1h.  [default: 120s]"),
     click.option("--plans", type=click.IntRange(1, 8), help="Number of plans to draft.  [default: 3]"),
-    click.option("--seed", type=int, help="Random seed.  [default: 0]"),
+    click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Random seed.  [default: 0]"),
     click.option("--out", type=click.Path(), help="Folder for the package.  [default: in the run's folder]"),
     click.option("--dry-run", is_flag=True, help="Print the task and the plans, and train nothing."),
     _one("--topology", "NAME", "Built-in topology, or a file.  [default: automl]"),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from palmette.automl.calls import Call
+from palmette.automl.calls import Call, Name
 from palmette.automl.candidates import Blueprint, Candidate, ColumnUse
 from palmette.automl.composition import encoder_named, facts_of
 from palmette.automl.encoders import encoder as encoder_module
@@ -47,7 +47,7 @@ def test_vectors_are_computed_once_for_all_folds(tmp_path: Any) -> None:
     encoder = encoder_named("text_static").transformer(COLUMNS, "tree", FACTS)
     assert isinstance(encoder, Call)
     (_, stored, _), (_, overlap, _) = with_stored(encoder, PAIRS, tmp_path).arguments["transformers"]
-    assert stored.path == STORED and overlap.path != STORED
+    assert stored.positional == (Name(STORED),) != overlap.positional
 
 
 def test_absent_weights_are_named_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

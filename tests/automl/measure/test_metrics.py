@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
-from palmette.automl.measure.intervals import _scored, blocks, difference, interval
+from palmette.automl.measure.intervals import blocks, difference, interval
 from palmette.automl.measure.metrics import METRICS, Predictions, error_reduction, in_order, score, undefined
 
 TRUTH = np.array(["no", "no", "yes", "yes"])
@@ -150,7 +150,7 @@ def test_a_resample_is_scored_as_rows_are_and_as_scikit_learn_does(name: str) ->
     random, classes = np.random.default_rng(7), tuple("abcde")
     truth, probabilities = random.choice(np.array(classes), 60), random.dirichlet(np.ones(5), 60).round(2)
     made = Predictions(np.array(classes)[probabilities.argmax(1)], probabilities, classes)
-    scored = _scored(METRICS[name], truth, made, "c")
+    scored = METRICS[name].prepared(truth, made, "c")
     of_one, average = name in ("f1", "precision", "recall"), name.partition("_")[2]
     options = {"average": average, "zero_division": 0} if name in ("f1_macro", "f1_weighted") else {}
     options |= {"weights": "quadratic", "labels": list(classes)} if name == "quadratic_kappa" else {}

@@ -14,7 +14,7 @@ from small_blueprints import blueprint, guests, profile, splits
 from palmette.automl.calls import build
 from palmette.automl.candidates import ColumnUse, Folds
 from palmette.automl.composition import embedding_encoder, encoder_of, facts_of, learner_of, reader_of
-from palmette.automl.measure.metrics import METRICS, Predictions
+from palmette.automl.measure.metrics import METRICS, Predictions, score
 from palmette.automl.problems.clustering.problem import Clustering, numbers_of_clusters
 from palmette.automl.problems.clustering.scorer import agreement, degenerate, matrix_of
 from palmette.automl.problems.problem import EnsembleMember, problem_named
@@ -163,7 +163,7 @@ def test_the_delivered_model_finds_the_clusters_of_new_rows() -> None:
     fitted = build(Clustering(drawn).assembled([member], "single")).fit(frame)
     new = visitors(60, seed=1)
     found = fitted.predict(build(reader_of(drawn)).fit_transform(new))
-    assert METRICS["adjusted_rand"].compute(new["tribe"].to_numpy(), Predictions(found), None) == 1.0
+    assert score(METRICS["adjusted_rand"], new["tribe"].to_numpy(), Predictions(found)) == 1.0
 
 
 def test_predictions_that_are_no_clusters_are_refused() -> None:
@@ -230,7 +230,7 @@ def test_texts_and_files_are_divided_by_what_they_are(kind: Any, cells: Any) -> 
     features = build(encoder_of(kmeans, drawn)).fit_transform(frame)
     found = build(learner_of(kmeans, drawn)).fit(features).labels_
     truth = (np.arange(len(rows)) % 3).astype(str)
-    assert METRICS["adjusted_rand"].compute(truth, Predictions(found), None) > 0.9
+    assert score(METRICS["adjusted_rand"], truth, Predictions(found)) > 0.9
     assert problem.scorer(splits(rows)).score(outputs(found)) > 0.3
     data = problem.report_data(splits(rows), None, {"kmeans": outputs(found)}, "kmeans")
     assert data.sizes and (kind != "text" or "goal" in " ".join(data.columns[0].values))

@@ -10,7 +10,7 @@ import pytest
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 pytest.importorskip("PIL", reason="Pillow is not installed")
 
-from palmette.automl.calls import Call, build, pipeline  # noqa: E402 - as above
+from palmette.automl.calls import Call, build, function_step, pipeline  # noqa: E402 - as above
 from palmette.automl.search import stored_features  # noqa: E402 - as above
 from palmette.automl.search.stored_features import FeatureMemory, sampled_seconds, with_stored  # noqa: E402 - as above
 
@@ -82,7 +82,7 @@ def test_texts_that_are_repeated_are_measured_once(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(stored_features, "TIMED", 2)
     clock = iter([0.0, 0.5, 1.5])
     monkeypatch.setattr(stored_features.time, "monotonic", lambda: next(clock))
-    statistics = Call("palmette.automl.search.stored_features.StoredFeatures", {"path": "none.npy"})
+    statistics = function_step(stored_features.STORED, file="none.npy")
     monkeypatch.setattr(stored_features, "_parts", lambda _: [("a", stored_features._Part(statistics, ["text"]))])
     np.save(tmp_path / "none.npy", np.zeros((6, 1)))
     monkeypatch.chdir(tmp_path)

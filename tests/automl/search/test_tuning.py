@@ -16,3 +16,5 @@ def test_a_learner_that_gains_nothing_leaves_its_turns_to_others() -> None:
         tuner.tell(made.name, 0.9, None)
     assert asked[:3] == ["linear", "linear", "lightgbm"]
     assert asked.count("linear") < 2 * PATIENCE and "catboost" in asked
+    made = tuner.ask([Candidate(name="dummy", learner="dummy"), *ranked])
+    assert made is not None and made.learner != "dummy", "which has no settings"

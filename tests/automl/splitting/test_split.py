@@ -218,6 +218,24 @@ def test_by_time_training_ends_before_the_hold_out_begins() -> None:
     assert split_of(table).facts.strategy == "stratified"
 
 
+def test_times_may_be_texts_and_must_differ() -> None:
+    table = frame().assign(season=[f"20{place // 100:02}/{place // 100 + 1:02}" for place in range(1000)])
+    made = split_of(table, time="season")
+    assert set(table["season"].iloc[made.holdout]) == {"2008/09", "2009/10"}
+    assert "it begins at 2008/09" in made.facts.reasons[0]
+    assert len(split_of(table, time="season", test_from="2009").holdout) == 100
+    for season, code in (("2024/25", "no-times/equal"), (None, "no-times/rows")):
+        with pytest.raises(UserError) as caught:
+            split_of(table.assign(season=season), time="season")
+        assert caught.value.code == code.partition("/")[0]
+
+
+def test_of_the_steps_of_a_series_the_latest_are_learnt_from() -> None:
+    series = pd.DataFrame({"a": range(1000)})
+    made = split_of(series, "forecasting", target="a", test_share=0.0, most_rows=300)
+    assert list(made.train) == list(range(700, 1000))
+
+
 def test_a_given_test_file_is_the_hold_out() -> None:
     made = split_of(frame(), given_test=(900, 1000))
     assert list(made.holdout) == list(range(900, 1000)) and made.facts.strategy == "given"

@@ -6,14 +6,12 @@ of few units vary too little; intervals are widened to those of Student's t dist
 """
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from palmette.automl.measure.metrics import FORMULAS, RANKINGS, Metric, Predictions, coded, hits, ranked, score
+from palmette.automl.measure.metrics import RANKINGS, Metric, Predictions, score
 from palmette.documents import Model
 
 MOST = 4_000  # rows of a resample at most: more cost time, and the width follows from fewer (Bickel et al., 1997)
@@ -46,7 +44,7 @@ def interval(
     rounds: int = ROUNDS,
 ) -> ScoreInterval:
     """The interval of one score; `truth` is (n,), as `units`, which are equal for rows that are drawn together."""
-    scored = _scored(metric, truth, predictions, positive)
+    scored = metric.prepared(truth, predictions, positive)
     draws = _draws(predictions, units, rounds).limited(metric, truth)
     found = [scored(rows) for rows in draws.rows]
     made = draws.interval(found, score(metric, truth, predictions, positive))
@@ -73,7 +71,7 @@ def difference(
     sign = 1.0 if metric.greater_is_better else -1.0
     draws = _draws(first, units, QUICK if is_selection else ROUNDS)
     draws = draws._replace(units=0) if is_selection else draws.limited(metric, truth)
-    mine, other = (_scored(metric, truth, one, positive) for one in (first, second))
+    mine, other = (metric.prepared(truth, one, positive) for one in (first, second))
     whole = score(metric, truth, first, positive) - score(metric, truth, second, positive)
     return draws.interval([sign * (mine(rows) - other(rows)) for rows in draws.rows], sign * whole)
 
@@ -82,17 +80,6 @@ def blocks(order: NDArray[np.generic]) -> Units:
     """Units of neighbouring rows in an order (n,), about as many units as each has rows."""
     count = len(order)
     return (np.argsort(np.argsort(order, kind="stable")) // math.ceil(math.sqrt(max(count, 1)))).astype(np.int64)
-
-
-def _scored(
-    metric: Metric, truth: NDArray[np.generic], predictions: Predictions, positive: str | None
-) -> Callable[[NDArray[np.intp]], float]:
-    if metric.name in RANKINGS:
-        hit, chances = hits(truth, predictions, positive)
-        return lambda rows: ranked(metric.name, hit[rows], chances[rows])
-    if metric.name in FORMULAS:
-        return partial(coded(truth, predictions, positive).score, metric.name)
-    return lambda rows: score(metric, truth[rows], predictions.take(rows), positive)
 
 
 class _Draws(NamedTuple):

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ A metric of them has the leading axes: one pass over the rows gives the metric o
 resample takes no time.
 """
 Codes = NDArray[np.intp]
+Rows = Codes | slice
 Truths = NDArray[np.bool_]
 
 
@@ -37,14 +39,14 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, rows: NDArray[np.intp]) -> "Predictions":
+    def take(self, rows: Rows) -> "Predictions":
         """The rows at these positions."""
         some, bands = (None if one is None else one[rows] for one in (self.probabilities, self.quantiles))
         return Predictions(self.values[rows], some, self.classes, bands, self.levels)
 
 
-Formula = Callable[[NDArray[np.generic], Predictions, str | None], float]
-"""Truth (n,), predictions, and the positive class where there is one."""
+Formula = Callable[[NDArray[np.generic], Predictions, str | None], Callable[[Rows], float]]
+"""From truth (n,), predictions, and the positive class where there is one, to the value on some of the rows."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Metric:
     name: str
     task: Task
     needs: Needs
-    compute: Formula
+    prepared: Formula
     perfect: float = 1.0  # the best value there is
     greater_is_better: bool = True
 
@@ -104,14 +106,10 @@ def _mcc(table: Counts) -> Floats:
     return _ratio(covariance, spread)
 
 
-def _kappa(weights: Callable[[int], Floats]) -> Callable[[Counts, int], Floats]:
-    def compute(table: Counts, _: int) -> Floats:
-        cost = weights(table.shape[-1])
-        total = table.sum(axis=(-2, -1))
-        by_chance = _support(table)[..., :, None] * _predicted(table)[..., None, :] / total[..., None, None]
-        return 1 - _ratio((table * cost).sum(axis=(-2, -1)), (by_chance * cost).sum(axis=(-2, -1)))
-
-    return compute
+def _kappa(table: Counts, cost: Floats) -> Floats:
+    total = table.sum(axis=(-2, -1))
+    by_chance = _support(table)[..., :, None] * _predicted(table)[..., None, :] / total[..., None, None]
+    return 1 - _ratio((table * cost).sum(axis=(-2, -1)), (by_chance * cost).sum(axis=(-2, -1)))
 
 
 FORMULAS: Mapping[str, Callable[[Counts, int], Floats]] = {
@@ -123,8 +121,8 @@ FORMULAS: Mapping[str, Callable[[Counts, int], Floats]] = {
     "precision": lambda table, positive: _ratio(_hits(table), _predicted(table))[..., positive],
     "recall": lambda table, positive: _ratio(_hits(table), _support(table))[..., positive],
     "mcc": lambda table, _: _mcc(table),
-    "kappa": _kappa(lambda classes: 1.0 - np.eye(classes)),
-    "quadratic_kappa": _kappa(lambda classes: np.subtract.outer(np.arange(classes), np.arange(classes)) ** 2.0),
+    "kappa": lambda table, _: _kappa(table, 1.0 - np.eye(table.shape[-1])),
+    "quadratic_kappa": lambda table, _: _kappa(table, np.diff(np.indices(table.shape[-2:]), axis=0)[0] ** 2.0),
 }
 """Formulas by the name of the metric; the number of the positive class is for metrics of one class."""
 
@@ -144,7 +142,7 @@ def score(metric: Metric, truth: NDArray[np.generic], predictions: Predictions, 
         raise ValueError(f"{len(predictions)} predictions for {len(truth)} rows")
     if metric.needs == "probabilities" and predictions.probabilities is None:
         raise ValueError(f"{metric.name} needs probabilities")
-    return float(metric.compute(truth, predictions, positive))
+    return metric.prepared(truth, predictions, positive)(slice(None))
 
 
 def undefined(metric: Metric, truth: NDArray[np.generic]) -> str:
@@ -191,7 +189,7 @@ class CodedLabels(NamedTuple):
     classes: int
     positive: int  # the number of the class that a metric of one class is about
 
-    def score(self, name: str, rows: Codes | slice = slice(None)) -> float:
+    def score(self, name: str, rows: Rows) -> float:
         """The metric of some rows."""
         return float(FORMULAS[name](counts(self.truth[rows], self.predicted[rows], self.classes), self.positive))
 
@@ -238,7 +236,7 @@ RANKINGS: Mapping[str, Callable[[Truths, Floats], Floats]] = {"roc_auc": _area, 
 """Ranking metrics of all classes at once: one by one, many classes would take minutes."""
 
 
-def _log_loss(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+def _log_loss(truth: NDArray[np.generic], predictions: Predictions) -> float:
     """A class that the model does not know has no probability."""
     assert predictions.probabilities is not None
     places = pd.Index(predictions.classes).get_indexer(pd.Index(truth))
@@ -264,7 +262,7 @@ def _r2(truth: Floats, predicted: Floats) -> float:
     return 1.0 - float(np.sum((truth - predicted) ** 2)) / spread if spread else float("nan")
 
 
-def _wql(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+def _wql(truth: NDArray[np.generic], predictions: Predictions) -> float:
     """Twice the mean pinball loss of the quantiles, by the size of the truth; of values alone, of the median."""
     true, made, levels = truth.astype(np.float64), predictions.quantiles, np.array(predictions.levels)
     if made is None:
@@ -274,44 +272,50 @@ def _wql(truth: NDArray[np.generic], predictions: Predictions, _: str | None) ->
     return float(losses.sum() / max(np.abs(true).sum(), 1e-12))
 
 
+def _unprepared(compute: Callable[[NDArray[np.generic], Predictions], float]) -> Formula:
+    """The formula of a metric that is computed anew on any rows."""
+    return lambda truth, predictions, _: lambda rows: compute(truth[rows], predictions.take(rows))
+
+
 def _of_values(
     name: str, formula: Callable[[Floats, Floats], Any], task: Task = "regression", perfect: float = 0.0
 ) -> Metric:
-    def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+    def compute(truth: NDArray[np.generic], predictions: Predictions) -> float:
         return float(formula(truth.astype(np.float64), predictions.values.astype(np.float64)))
 
-    return Metric(name, task, "values", compute, perfect, greater_is_better=perfect > 0)
+    return Metric(name, task, "values", _unprepared(compute), perfect, greater_is_better=perfect > 0)
 
 
 def _of_labels(name: str) -> Metric:
-    def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
-        return coded(truth, predictions, positive).score(name)
+    def prepared(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> Callable[[Rows], float]:
+        return partial(coded(truth, predictions, positive).score, name)
 
-    return Metric(name, "classification", "labels", compute)
+    return Metric(name, "classification", "labels", prepared)
 
 
 def _of_ranks(name: str) -> Metric:
     """A ranking metric: by the positive class of two, else the mean of each class against the rest."""
 
-    def compute(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> float:
-        return ranked(name, *hits(truth, predictions, positive))
+    def prepared(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> Callable[[Rows], float]:
+        hit, chances = hits(truth, predictions, positive)
+        return lambda rows: ranked(name, hit[rows], chances[rows])
 
-    return Metric(name, "classification", "probabilities", compute)
+    return Metric(name, "classification", "probabilities", prepared)
 
 
 def _of_groups(name: str, function: str, needs: Needs = "groups", perfect: float = 1.0) -> Metric:
-    def compute(truth: NDArray[np.generic], predictions: Predictions, _: str | None) -> float:
+    def compute(truth: NDArray[np.generic], predictions: Predictions) -> float:
         from sklearn import metrics
 
         return float(getattr(metrics, function)(truth, predictions.values))
 
-    return Metric(name, "clustering", needs, compute, perfect, greater_is_better=perfect > 0)
+    return Metric(name, "clustering", needs, _unprepared(compute), perfect, greater_is_better=perfect > 0)
 
 
 _ALL = (
     *map(_of_labels, FORMULAS),
     *map(_of_ranks, RANKINGS),
-    Metric("log_loss", "classification", "probabilities", _log_loss, 0.0, greater_is_better=False),
+    Metric("log_loss", "classification", "probabilities", _unprepared(_log_loss), 0.0, greater_is_better=False),
     _of_values("rmse", _rmse),
     _of_values("mse", lambda true, made: np.mean((true - made) ** 2)),
     _of_values("mae", lambda true, made: np.mean(np.abs(true - made))),
@@ -324,7 +328,7 @@ _ALL = (
     _of_values("r2", _r2, perfect=1.0),
     # Values are in units of the error of the seasonal naive forecast.
     _of_values("mase", lambda true, made: np.mean(np.abs(true - made)), "forecasting"),
-    Metric("wql", "forecasting", "values", _wql, 0.0, greater_is_better=False),
+    Metric("wql", "forecasting", "values", _unprepared(_wql), 0.0, greater_is_better=False),
     _of_groups("rand", "rand_score"),
     _of_groups("adjusted_rand", "adjusted_rand_score"),
     _of_groups("nmi", "normalized_mutual_info_score"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal, NamedTuple
 
-from palmette.automl.artefacts import MeasuredRound, Plan
+from palmette.automl.artefacts import MeasuredCandidate, MeasuredRound, Plan
 from palmette.automl.candidates import Candidate, Cost, Ensembling, substance
 from palmette.automl.composition import available_learners, encoders_of, learner_named, meant, wished
 from palmette.automl.encoders.encoder import DataFacts
@@ -132,19 +132,19 @@ class Costs:
 
     def of(self, candidate: Candidate) -> Cost:
         """Returns the cost to train on all folds, store, and answer a one-row request, to two significant digits."""
-        expected, (megabytes, milliseconds) = self._expected(candidate), self._factors
-        known = self._seconds.get(substance(candidate))
-        return _rounded(
-            expected.seconds * self._slowness(candidate.learner) if known is None else known,
-            expected.megabytes * megabytes,
-            (REQUEST + expected.milliseconds) * milliseconds,
-        )
+        expected, known = self._expected(candidate), self.measured.get(substance(candidate))
+        seconds = known.seconds if known else expected.seconds * self._slowness(candidate.learner)
+        return self._corrected(seconds, [expected])
 
     def together(self, candidates: Sequence[Candidate]) -> Cost:
         """Returns the cost of an ensemble of the cheapest candidates; training time is that of the fastest alone."""
-        due, (megabytes, milliseconds) = _sum(sorted(map(self._expected, candidates))[:ENSEMBLE_SIZE]), self._factors
-        seconds = min(self.of(one).seconds for one in candidates)
-        return _rounded(seconds, due.megabytes * megabytes, due.milliseconds * milliseconds)
+        cheapest = sorted(map(self._expected, candidates))[:ENSEMBLE_SIZE]
+        return self._corrected(min(self.of(one).seconds for one in candidates), cheapest)
+
+    def _corrected(self, seconds: float, expected: Sequence[Cost]) -> Cost:
+        due, (megabytes, milliseconds) = _sum(expected), self._factors
+        found = (seconds, due.megabytes * megabytes, due.milliseconds * milliseconds)
+        return Cost(*(float(f"{value:.2g}") for value in found))
 
     def _expected(self, candidate: Candidate) -> Cost:
         cost = learner_named(candidate.learner).cost(self.facts)
@@ -152,8 +152,9 @@ class Costs:
         return replace(cost, seconds=cost.seconds + self.facts.folds * encoding)
 
     @cached_property
-    def _seconds(self) -> dict[str, float]:
-        return {substance(one.candidate): one.seconds for done in self.rounds for one in done.candidates}
+    def measured(self) -> dict[str, MeasuredCandidate]:
+        """The trained candidates of all rounds, by `substance`."""
+        return {substance(one.candidate): one for done in self.rounds for one in done.candidates}
 
     @cached_property
     def _ratios(self) -> dict[str, float]:
@@ -196,7 +197,3 @@ def _sum(costs: Sequence[Cost]) -> Cost:
 
 def _ratio(measured: float, expected: float) -> float:
     return measured / expected if measured > 0 and expected > 0 else 1.0
-
-
-def _rounded(seconds: float, megabytes: float, milliseconds: float) -> Cost:
-    return Cost(*(float(f"{value:.2g}") for value in (seconds, megabytes, milliseconds)))

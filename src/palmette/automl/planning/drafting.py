@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from itertools import count, product, zip_longest
 from typing import NamedTuple
 
-from palmette.automl.artefacts import Knowledge, MeasuredCandidate, MeasuredRound, Plan, Plans
+from palmette.automl.artefacts import Knowledge, MeasuredRound, Plan, Plans
 from palmette.automl.candidates import LEFT_OUT, Blueprint, Candidate, Cost, Ensembling, Strategy, substance
 from palmette.automl.composition import ORDER, candidate_track, encoder_starts, facts_of, learner_named, meant
 from palmette.automl.encoders.encoder import DataFacts, DefaultConfig
@@ -115,11 +115,6 @@ class PlanContext:
         chosen = [done.selection for done in self.rounds if done.misses_limit]
         return frozenset(substance(one.members[0].candidate) for one in chosen if len(one.members) == 1)
 
-    @cached_property
-    def measured(self) -> dict[str, MeasuredCandidate]:
-        """The trained candidates of all rounds, by `substance`."""
-        return {substance(one.candidate): one for done in self.rounds for one in done.candidates}
-
     def may_improve(self, plan: Plan) -> bool:
         """Returns whether a revised plan can deliver another model in the time that is left.
 
@@ -129,7 +124,7 @@ class PlanContext:
             return True
         last, spent = self.rounds[-1], sum(one.seconds for one in self.rounds)
         left = LIMIT * self.task.budget - spent - last.fit_seconds
-        if self.measured.keys() >= {substance(one) for one in plan.candidates}:
+        if self.costs.measured.keys() >= {substance(one) for one in plan.candidates}:
             return left >= 0 and last.misses_limit and plan.ensembling == "single"
         return left >= max(LEAST * self.task.budget, LEAST_SEARCH)
 
@@ -287,7 +282,7 @@ def _from_measured(
     context: PlanContext, aim: Aim, fitting: Sequence[Candidate], asked: tuple[str, ...]
 ) -> Iterator[Plan]:
     """Yields plans made of measured candidates: fewer of them after a missed limit, more after a missed score."""
-    known, greater = context.measured, problem_of(context.blueprint).metric.greater_is_better
+    known, greater = context.costs.measured, problem_of(context.blueprint).metric.greater_is_better
     ordered = sorted(known.values(), key=lambda one: one.score, reverse=greater)
     leaders = [one.candidate for one in ordered if one.candidate.learner in context.constraints.allowed]
     if aim == "limited":

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from palmette.automl.artefacts import Assembly, Assessment, Comparison, MeasuredCandidate, MeasuredRound, Plan, Plans
-from palmette.automl.planning.constraints import digest
+from palmette.automl.candidates import Cost
+from palmette.automl.planning.constraints import ESTIMATED, digest, worst
 from palmette.automl.planning.drafting import PlanContext, Revision, draft
 from palmette.automl.search.job import uses_own_code
 from palmette.automl.task_spec.spec import Constraint
@@ -54,7 +55,9 @@ def better_before(rounds: Sequence[MeasuredRound], done: MeasuredRound, greater:
     """
 
     def place(one: MeasuredRound) -> tuple[int, float, float]:
-        return len(one.missed), one.excess, -one.selection.score if greater else one.selection.score
+        cost = Cost(0.0, one.megabytes, one.milliseconds or 0.0)
+        excess = worst(cost, [limit for limit in one.missed if limit.quantity in ESTIMATED])
+        return len(one.missed), round(excess, 1), -one.selection.score if greater else one.selection.score
 
     same = [
         one

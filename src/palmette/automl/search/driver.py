@@ -26,7 +26,7 @@ from palmette.automl.composition import reader_of
 from palmette.automl.measure.metrics import Floats
 from palmette.automl.problems.problem import problem_of
 from palmette.automl.search import job as files
-from palmette.automl.search.job import SearchJob, SearchLog, sampled_rows
+from palmette.automl.search.job import SearchJob, SearchLog, fold_numbers, sampled_rows
 from palmette.automl.search.schedule import LEAST_REFIT, REFIT_SHARE, Rating, Schedule
 from palmette.automl.search.stored_features import write_array
 from palmette.automl.search.worker import FoldResult, FoldTask, Workspace, work
@@ -39,7 +39,7 @@ FIRST_FOLD = 30.0  # seconds beyond the time limit for the first fold of the one
 
 def main(folder: Path) -> None:
     """Runs the job in `folder`."""
-    job = SearchJob.read(folder)
+    job = SearchJob.model_validate_json((folder / files.JOB).read_text("utf-8"))
     starting = max(0.0, time.time() - job.started)
     start = time.monotonic() - starting
     sys.path.insert(0, str(folder / files.OWN))
@@ -49,7 +49,7 @@ def main(folder: Path) -> None:
     end = start + job.seconds - ENDING
     rating = _rating(workspace, job.only_fold is not None)
     schedule = RecordedSchedule(job, workspace.folds, rating, start, end, starting)
-    schedule.folder, schedule.total, schedule.starting = folder, len(workspace.rows), starting
+    schedule.folder, schedule.total = folder, len(workspace.rows)
     schedule.kept = np.arange(schedule.total)
     _search(schedule, workspace)
     if schedule.most_rows < schedule.total:
@@ -101,15 +101,14 @@ def _rating(workspace: Workspace, hidden: bool) -> Rating:
         return Rating(lambda outputs: 0.0 if np.isfinite(outputs).all() else None, lambda _, __: None)
     problem, rows, folds = workspace.problem, workspace.rows, workspace.folds
     every = problem.scorer(DataSplits(rows, rows.iloc[:0], None))
-    numbers = np.unique(folds) if problem.has_target else ()
-    inside = {int(fold): rows[folds == fold].reset_index(drop=True) for fold in numbers}
-    parts = {fold: problem.scorer(DataSplits(part, part.iloc[:0], None)) for fold, part in inside.items()}
+    parts = {fold: every.part(folds == fold) for fold in fold_numbers(folds)}
 
     def whole(outputs: Floats) -> float | None:
         return None if problem.output_error(outputs) else _finite(every.utility(outputs))
 
     def of_fold(fold: int, outputs: Floats) -> float | None:
-        return _finite(parts[fold].utility(outputs)) if fold in parts and np.isfinite(outputs).all() else None
+        part = parts.get(fold)
+        return _finite(part.utility(outputs)) if part and np.isfinite(outputs).all() else None
 
     return Rating(whole, of_fold)
 
@@ -123,7 +122,6 @@ class RecordedSchedule(Schedule):
 
     folder: Path
     total: int  # number of rows
-    starting: float  # seconds that the driver took to start
     kept: NDArray[np.int64]  # positions of those that are searched
 
     def finished(self, name: str, outputs: Floats) -> None:
@@ -192,8 +190,6 @@ class Pool:
             process.kill()
             process.join()
             pipe.close()
-        self._workers.clear()
-        self._tasks.clear()
 
     def _start(self) -> None:
         own, other = self._context.Pipe()

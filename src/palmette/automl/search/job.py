@@ -73,11 +73,6 @@ class SearchJob(Model):
         total = sum(given.values())
         return {track: share / total if total else 1 / len(given) for track, share in given.items()}
 
-    @classmethod
-    def read(cls, folder: Path) -> "SearchJob":
-        """Reads the job in `folder`."""
-        return cls.model_validate_json((folder / JOB).read_text("utf-8"))
-
 
 class SearchLog(Model):
     """The driver's log; its scores only guide the search."""

@@ -142,14 +142,9 @@ class Search:
         with ThreadPoolExecutor(cores()) as pool:
             numbers = fold_numbers(self.folds)
             loads = dict(zip(numbers, pool.map(run, numbers), strict=True))
-        made = [self._combined(one, loads) for one in candidates]
-        results = tuple(one for one in made if isinstance(one, CandidateResult))
-        return dataclasses.replace(
-            CandidateLoad.merged(loads.values()),
-            trials=tuple(one.trial if isinstance(one, CandidateResult) else one for one in made),
-            results=results,
-            violations=(),
-        )
+        made = CandidateLoad.merged(self._combined(one, loads) for one in candidates)
+        every = CandidateLoad.merged(loads.values())
+        return dataclasses.replace(every, trials=made.trials, results=made.results, violations=())
 
     def run_fold(
         self, fold: int | None, own: Sequence[Candidate], modules: Sequence[OwnCode], seconds: float, workers: int
@@ -175,8 +170,8 @@ class Search:
         shutil.rmtree(folder, ignore_errors=True)
         return load, done
 
-    def _combined(self, candidate: Candidate, loads: Mapping[int, CandidateLoad]) -> CandidateResult | Trial:
-        """Combines and scores the outputs of all folds; returns a trial with the reason if a fold is missing."""
+    def _combined(self, candidate: Candidate, loads: Mapping[int, CandidateLoad]) -> CandidateLoad:
+        """Combines and scores the outputs of all folds; without a result, the trial has the reason."""
         trials = [one for load in loads.values() for one in load.trials if one.candidate.name == candidate.name]
         parts = {fold: found.outputs for fold, load in loads.items() if (found := load.result(candidate.name))}
         missing = "" if len(parts) == len(loads) else "a fold was not finished in time"
@@ -190,14 +185,15 @@ class Search:
             encoding=max((one.encoding for one in trials), default=0.0),
         )
         if trial.note:
-            return trial
+            return CandidateLoad((trial,))
         outputs = np.empty((len(self.folds), *next(iter(parts.values())).shape[1:]))
         for fold, part in parts.items():
             outputs[self.folds == fold] = part
         if wrong := self.problem.output_error(outputs):
-            return trial.model_copy(update={"status": "failed", "note": wrong})
+            return CandidateLoad((trial.model_copy(update={"status": "failed", "note": wrong}),))
         score = float(self.problem.scorer(self.splits).utility(outputs))
-        return CandidateResult(trial.model_copy(update={"status": "finished", "score": score}), outputs)
+        trial = trial.model_copy(update={"status": "finished", "score": score})
+        return CandidateLoad((trial,), (CandidateResult(trial, outputs),))
 
 
 def own_code_seconds(seconds: float, waves: int) -> float:

@@ -81,7 +81,7 @@ class Schedule:
         self, job: SearchJob, folds: NDArray[np.int64], rating: Rating, start: float, end: float, starting: float = 0.0
     ) -> None:
         """Takes `start` and `end` as values of `time.monotonic()`, and the seconds that a program takes to start."""
-        self.job, self.start, self.end = job, start, end
+        self.job, self.start, self.end, self.starting = job, start, end, starting
         self._middle, self._limit = (start + end) / 2, end + max(REFIT_SHARE * (end - start), LEAST_REFIT) - starting
         """Earliest end of the search, and the time by which a final fit has to end."""
         self.waiting = list(job.candidates)

@@ -18,34 +18,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import get_tags
 
-from palmette.automl.calls import Call, build, source
+from palmette.automl.calls import Call, build, function_step, source
 from palmette.engine.storage import write_whole
 from palmette.sandbox.reading import read_made
 
 PIECE = 64  # rows per piece
 TIMED = 16  # rows whose encoding is timed
-STORED = "palmette.automl.search.stored_features.StoredFeatures"
+STORED = "palmette.automl.search.stored_features.stored_rows"
 PIPELINE, COLUMNS = "sklearn.pipeline.Pipeline", "sklearn.compose.ColumnTransformer"
 MOST_BYTES = 1 << 29  # limit of the features kept between searches
 
 
-class StoredFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+def stored_rows(rows: pd.DataFrame, file: str) -> NDArray[Any]:
     """Looks up the features of rows in a file, by their index."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> "StoredFeatures":
-        return self
-
-    def transform(self, X: pd.DataFrame) -> NDArray[Any]:
-        return np.asarray(np.load(self.path, mmap_mode="r", allow_pickle=False)[X.index.to_numpy()])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+    return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False)[rows.index.to_numpy()])
 
 
 class _Part(NamedTuple):
@@ -62,7 +50,7 @@ class _Part(NamedTuple):
 
 def with_stored(encoder: Call, frame: pd.DataFrame, folder: Path) -> Call:
     """Replaces the stateless transformers of an encoder by features stored in `folder`."""
-    found = {name: Call(STORED, {"path": str(_computed(part, frame, folder))}) for name, part in _parts(encoder)}
+    found = {name: function_step(STORED, file=str(_computed(part, frame, folder))) for name, part in _parts(encoder)}
     if not found:
         return encoder
     made = []

@@ -38,17 +38,17 @@ class Tuner:
             return None
         import optuna
 
-        ranked = [one for one in ranked if self._without_gain[one.learner] < PATIENCE] or ranked
-        others = [one for one in ranked if one.learner != ranked[0].learner]
-        base = others[0] if others and self.count % TURNS == TURNS - 1 else ranked[0]
+        gaining = [one for one in ranked if self._without_gain[one.learner] < PATIENCE] or ranked
+        others = [one for one in gaining if one.learner != gaining[0].learner]
+        base = others[0] if others and self.count % TURNS == TURNS - 1 else gaining[0]
         if base.learner not in self._studies:
             optuna.logging.set_verbosity(optuna.logging.WARNING)
             sampler = optuna.samplers.TPESampler(seed=self.seed, n_startup_trials=START)
             self._studies[base.learner] = optuna.create_study(direction="maximize", sampler=sampler)
         trial = self._studies[base.learner].ask()
         found = learner_named(base.learner).space(trial, self.facts)
-        if not found:
-            return None
+        if not found:  # nothing to search: its turns go to the others
+            return self.ask([one for one in ranked if one.learner != base.learner])
         rounded = {key: float(f"{one:.4g}") if isinstance(one, float) else one for key, one in found.items()}
         self.count += 1
         update = {

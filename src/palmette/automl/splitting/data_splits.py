@@ -85,10 +85,13 @@ def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
     parts = task.split.column if by_column else samples.split_column
     if by_column and not parts:
         raise error_of(UserError, "no-such-column/split")
-    if target and samples.inference_rows and not task.forecast.targets:
-        _require_predictors(task, target, samples)
     kept_out = {*task.exclude, *task.known_after}
     hidden = tuple(one for one in samples.names if one in kept_out or (task.include and one not in task.include))
+    lacking = [one for one in samples.targets if one not in (target, *hidden)]
+    if target and samples.inference_rows and not task.forecast.targets and lacking:
+        flags = " ".join(f"--exclude {one}" for one in lacking)
+        facts = {"target": target, "rows": samples.inference_rows, "lacking": lacking, "first": lacking[0]}
+        raise error_of(UserError, "rows-lack-columns", flags=flags, **facts)
     most = max(LEAST, round(CELLS * task.budget / len(samples.columns)))
     return SplitRequest(
         target=target,
@@ -104,16 +107,6 @@ def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
         hidden=hidden,
         most_rows=most if most < samples.rows else 0,
     )
-
-
-def _require_predictors(task: TaskSpec, target: str, samples: Samples) -> None:
-    """Raises UserError where the inference rows lack a column that the target is predicted from."""
-    unused = {target, *task.exclude, *task.known_after}
-    lacking = [one for one in samples.targets if one not in unused and (not task.include or one in task.include)]
-    if lacking:
-        flags = " ".join(f"--exclude {one}" for one in lacking)
-        facts = {"target": target, "rows": samples.inference_rows, "lacking": lacking, "first": lacking[0]}
-        raise error_of(UserError, "rows-lack-columns", flags=flags, **facts)
 
 
 @dataclass(frozen=True)

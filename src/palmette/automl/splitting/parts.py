@@ -113,17 +113,22 @@ def first_of_later(since: str, ordered: Any, name: str) -> Any:
     """The first timestamp of the later rows; raises UserError where there are no rows before it, or none from it on.
 
     `since` is `2024`, `2024-03`, `2024-03-15`, or `P3M`, three months before the end. `ordered` (n,) are the known
-    timestamps of the column `name`, or years as numbers, sorted.
+    timestamps of the column `name`, years as numbers, or texts, sorted.
     """
     first, last = ordered[0], ordered[-1]
-    edge = _year(since, float(last)) if np.issubdtype(ordered.dtype, np.number) else _timestamp(since, last)
+    if isinstance(last, str):
+        edge: Any = since
+    else:
+        edge = _year(since, float(last)) if np.issubdtype(ordered.dtype, np.number) else _timestamp(since, last)
     facts = {"since": since, "name": name, "first": shown_time(first), "last": shown_time(last)}
     _require(edge is not None and first < edge <= last, "split-impossible/since", **facts)
     return edge
 
 
 def shown_time(value: Any) -> str:
-    """A timestamp or a number for a sentence."""
+    """A timestamp, a number or a text for a sentence."""
+    if isinstance(value, str):
+        return value
     return str(pd.Timestamp(value)) if isinstance(value, np.datetime64) else f"{value:g}"
 
 

@@ -20,7 +20,8 @@ from palmette.automl.splitting import parts
 from palmette.automl.splitting.data_splits import HoldOut, SplitRequest, SplitStrategy
 from palmette.automl.splitting.parts import Hashes, apart, entity_of, has_few_values, mixed, numbered_files, row_hashes
 from palmette.engine.registry import load
-from palmette.errors import counted
+from palmette.errors import UserError, counted
+from palmette.problems import error_of
 
 SHARE = 0.2
 SMALL = 200  # rows below which repeated cross-validation is more reliable than the hold-out
@@ -94,9 +95,12 @@ class _Splitter:
     def limited(self, made: RowSplit, table: pd.DataFrame) -> RowSplit:
         """The split with fewer training rows: the latest where time counts, else a share of each class or range."""
         most, rows, count = self.request.most_rows, table.iloc[made.train], len(made.train)
-        if time := made.facts.time:
+        is_forecast = self.request.problem == "forecasting"
+        if time := made.facts.time or (self.request.time if is_forecast else ""):
             latest = rows[time].rank(method="first", ascending=False, na_option="bottom").to_numpy()
             kept, how = np.flatnonzero(latest <= most), "the latest"
+        elif is_forecast:
+            kept, how = np.arange(count)[-most:], "the latest"
         else:
             seed = self.request.seed
             order = apart(row_hashes(rows), seed) if made.groups is None else mixed(made.groups.astype(np.uint64), seed)
@@ -110,12 +114,13 @@ class _Splitter:
     def by_time(self, time: str) -> RowSplit:
         """The latest rows; rows of one timestamp stay together, rows without one are for training."""
         column = self.rows[time]
-        when = column.to_numpy()
-        if column.dtype == object:
-            when = pd.factorize(column, sort=True)[0].astype(float)
-            when[when < 0] = np.nan
-        known = ~pd.isna(when)
+        known = column.notna().to_numpy()
+        when = column.fillna("").astype(str).to_numpy(object) if column.dtype == object else column.to_numpy()
         ordered = np.sort(when[known])
+        if not known.any():
+            raise error_of(UserError, "no-times/rows")
+        if ordered[0] == ordered[-1]:
+            raise error_of(UserError, "no-times/equal", columns=self.request)
         if self.request.test_from:
             edge = parts.first_of_later(self.request.test_from, ordered, time)
         else:

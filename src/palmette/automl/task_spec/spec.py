@@ -213,7 +213,7 @@ class TaskFields(StatedFields):
     """Groups of learners; all installed ones by default."""
     plans: int = Field(default=3, ge=1, le=8)
     """Number of drafted plans."""
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, lt=2**32)
     """The random seed."""
     out: str = ""
     """Folder for the package; by default in the run's folder."""

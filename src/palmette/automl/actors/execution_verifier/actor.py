@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from palmette.automl import context as shown
-from palmette.automl.actors.model_planner.actor import estimated
 from palmette.automl.actors.shared import PlanningInput, RuledAgent, verdict
 from palmette.automl.artefacts import Choice, Plans, Proposal, Proposals
 from palmette.automl.planning.constraints import MARGIN, needs
@@ -69,7 +68,7 @@ class ExecutionVerifier(RuledAgent):
 
     def sections(self, input: ChoiceInput, context: Context) -> tuple[Section, ...]:
         known, fine = input.known(rounds=input.plans.rounds), _eligible(input, context)
-        every = {each.candidate.name: estimated(each) for one in fine for each in one.proposal.estimates}
+        every = {each.candidate.name: each for one in fine for each in one.proposal.estimates}
         plans = [
             f"{one.name}: {one.proposal.plan.idea} Ensembling {one.proposal.plan.ensembling}; "
             f"limits kept by estimate: {one.kept}. "

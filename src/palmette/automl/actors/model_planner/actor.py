@@ -64,7 +64,7 @@ class ModelPlanner(RuledAgent):
         every = {one.candidate.name: one for made in proposals.values() for one in made.estimates}
         names = {name: ", ".join(one.candidate.name for one in made.estimates) for name, made in proposals.items()}
         plans = [f"{name} ({proposals[name].plan.idea}): {listed}" for name, listed in names.items()]
-        candidates = [f"{shown.described(one.candidate)}; {estimated(one)}" for one in every.values()]
+        candidates = [f"{shown.described(one.candidate)}; {one}" for one in every.values()]
         return (
             shown.request(known),
             shown.task(known.blueprint, input.profile),
@@ -101,22 +101,12 @@ def encoded(candidate: Candidate, encoders: Mapping[Kind, str]) -> Candidate:
     return candidate.model_copy(update={"encoders": {**fitting, **candidate.encoders}})
 
 
-def estimate(candidate: Candidate, context: PlanContext) -> Estimate:
-    """Estimates the cost of a candidate; uses measured numbers if it was trained in an earlier round."""
-    known = context.measured.get(substance(candidate))
-    return Estimate(candidate=candidate, score=known.score if known else None, cost=context.costs.of(candidate))
-
-
 def proposal(plan: Plan, data: DataPlan, context: PlanContext) -> Proposal:
     """Returns a plan's candidates that fit time and limits, in order; if none does, the one that comes closest."""
-    found = [estimate(encoded(one, data.encoders.get(plan.name, {})), context) for one in plan.candidates]
+    every = [encoded(one, data.encoders.get(plan.name, {})) for one in plan.candidates]
+    scores = {key: one.score for key, one in context.costs.measured.items()}
+    found = [Estimate(candidate=one, score=scores.get(substance(one)), cost=context.costs.of(one)) for one in every]
     ratios = {one.candidate.name: context.misfit(one.cost, context.tolerance) for one in found}
     fitting = [one for one in found if ratios[one.candidate.name] <= 1]
     kept = fitting or [min(found, key=lambda one: ratios[one.candidate.name])]
     return Proposal(plan=plan, data=data, estimates=tuple(kept))
-
-
-def estimated(one: Estimate) -> str:
-    """Formats an estimate for a language model."""
-    score = "" if one.score is None else f"scored {one.score:.4g}, "
-    return f"{score}{one.cost}"
