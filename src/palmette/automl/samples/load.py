@@ -340,7 +340,7 @@ def in_times(loaded: Loaded, name: str) -> Loaded:
     known = described(name, column.source, made, samples.rows)
     columns = tuple(known if one == column else one for one in samples.columns)
     found = {"columns": columns, "time": name, "repairs": tuple(repairs)}
-    made_samples = Samples.model_validate(dict(samples) | found)
+    made_samples = samples.model_copy(update=found)
     return replace(loaded, samples=made_samples, table=frames[0], inference=(*frames[1:], loaded.inference)[0])
 
 
@@ -361,5 +361,5 @@ def in_classes(loaded: Loaded, threshold: Threshold) -> Loaded:
     made = column.model_copy(update={"kind": "category", "dtype": "object", "distinct": len(seen), "examples": seen})
     columns = tuple(made if one == column else one for one in samples.columns)
     found = {"columns": columns, "threshold": threshold, "repairs": tuple(repairs)}
-    made_samples = Samples.model_validate(dict(samples) | found)  # a copy would keep the index of the old columns
-    return replace(loaded, samples=made_samples, table=loaded.table.assign(**{column.name: classes}))
+    table = loaded.table.assign(**{column.name: classes})
+    return replace(loaded, samples=samples.model_copy(update=found), table=table)

@@ -187,8 +187,9 @@ class _Splitter:
             why = "as requested" if request.group else "because target or files depend on it"
             reason = f"Rows with the same {entity!r} stay on one side, {why}."
             return mixed(row_hashes(rows[[entity]]), request.seed), True, [reason]
-        files = numbered_files(rows, request.target, request.problem, self.kinds)
-        if named and self._may_group and files is not None:
+        by_files = named and self._may_group
+        files = numbered_files(rows, request.target, request.problem, self.kinds) if by_files else None
+        if files is not None:
             reason = f"Files that differ only in suffix or last number, as {files.iloc[0]!r}..., stay on one side."
             return mixed(row_hashes(files.to_frame()), request.seed), True, [reason]
         aside = {request.target, request.column}

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.opening import MOST_COLUMNS
-from palmette.automl.samples import Loaded, Reading, Repairs, Samples
+from palmette.automl.samples import Loaded, Reading, Repairs
 from palmette.automl.samples.joins import neighbours_join
 from palmette.automl.samples.tables import Raw, keys_of
 from palmette.automl.samples.values import EXAMPLES, MISSING, Typed, described
@@ -71,8 +71,7 @@ class Edges:
             "repairs": tuple(dict.fromkeys((*loaded.samples.repairs, *repairs))),
         }
         inference = loaded.inference.assign(**rest) if loaded.inference is not None else None
-        samples = Samples.model_validate(dict(loaded.samples) | found)
-        return replace(loaded, samples=samples, table=table, inference=inference)
+        return replace(loaded, samples=loaded.samples.model_copy(update=found), table=table, inference=inference)
 
     def beside(self, rows: Raw, repairs: Repairs) -> Raw:
         """Rows to predict with the same column; edges to nodes of other tables are left out."""
