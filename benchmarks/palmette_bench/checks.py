@@ -22,7 +22,7 @@ from palmette_bench import scripts
 from palmette_bench.bugs import KINDS, Bug
 from palmette_bench.featbench.suite import task
 
-CAUGHT, KILLED = 0.95, 0.85
+CAUGHT = 0.95
 VIEWS = (
     "usr_ofr_rdm_ftrs",
     "usr_tier_rdm_ftrs",

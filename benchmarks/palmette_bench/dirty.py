@@ -6,7 +6,6 @@ seconds. Each model also predicts the file that it was made from. Exits 1 where 
 
 import json
 import math
-import os
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import click
 
 from palmette.sandbox.temporary import temporary_folder
+from palmette_bench.automl.runs import PALMETTE, run_command
 from palmette_bench.dirty_kinds import DirtyKind, kinds
 
 DELIVERED = {"predict.py", "serve.py", "train.py", "README.md", "report.html", "MODEL_CARD.md", "model", "tests"}
@@ -62,22 +62,13 @@ def tried(kind: DirtyKind, folder: Path, budget: str) -> DirtyResult:
     out = folder / "out"
     options = ("--human", "none", "--budget", budget, "--out", str(out), "--json")
     asked = (kind.sentence,) if kind.sentence else ("--target", kind.rename.get(kind.target, kind.target))
-    done = palmette(folder, "automl", *asked, *sources, *options)
+    done = run_command([*PALMETTE, "automl", *asked, *sources, *options], folder, SECONDS)
     ended = judged(done, out)
     if ended.how == "model" and not ended.wrong and Path(places[0]).is_file():
         ended = ended._replace(wrong=asked_again(folder, out, places[0], next(iter(kind.members), "")))
     if not ended.wrong and ended.how != kind.ends:
         ended = ended._replace(wrong=f"not {kind.ends}")
     return ended
-
-
-def palmette(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command, with its runs in the folder."""
-    environment = os.environ | {"PALMETTE_RUNS": str(folder / "runs")}
-    command = [sys.executable, "-m", "palmette", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=environment, cwd=folder, timeout=SECONDS, check=False
-    )
 
 
 def judged(done: subprocess.CompletedProcess[str], out: Path) -> DirtyResult:
@@ -118,7 +109,7 @@ def _stopped(printed: dict[str, Any], status: int, out: Path, noise: str) -> Dir
 
 def asked_again(folder: Path, out: Path, place: str, table: str) -> str:
     """Why the model does not predict the rows of its own file; empty where it does."""
-    done = palmette(folder, "predict", str(out), "--input", place, "--table", table)
+    done = run_command([*PALMETTE, "predict", str(out), "--input", place, "--table", table], folder, SECONDS)
     if done.returncode:
         return f"predict fails: {done.stderr[-400:]}"
     return "" if done.stdout.count("\n") > 1 else "predict prints nothing"

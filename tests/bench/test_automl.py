@@ -1,26 +1,32 @@
 """The AutoML bench: scores by hand, tables from records, medals, and the requests that it writes."""
 
+import json
+import subprocess
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from palmette.automl.actors.debugger.actor import _CHANGE as CHANGE
 from palmette.automl.environment import topology_file
 from palmette.engine import lint, load_topology
 from palmette.knowledge.memory import Memory, RunMemory
-from palmette_bench.automl import faulty_coder
+from palmette_bench.automl import faulty_coder, mle
 from palmette_bench.automl.command import _remembered
 from palmette_bench.automl.mle import grade, medal_ranks, standing
 from palmette_bench.automl.prompts import PROMPTS, prompt, stripped
-from palmette_bench.automl.records import Cell, Record, append, open_cells, read_records
+from palmette_bench.automl.records import Cell, Record, open_cells
 from palmette_bench.automl.scoring import normalised, score, success
 from palmette_bench.automl.sets import bench_set, bench_sets, prepare
 from palmette_bench.automl.studies import FIVE, STUDIES, cells
 from palmette_bench.automl.tables import table
 from palmette_bench.automl.variants import varied
+from palmette_bench.record_files import append, read_records
 
 
 @pytest.mark.parametrize(
@@ -78,7 +84,7 @@ def test_a_study_continues_where_it_was_interrupted(tmp_path: Path) -> None:
     append(file, Record(cell=runs[0], outcome="delivered"))
     file.write_text(file.read_text() + '\n{"cell": {"stu')
     append(file, Record(cell=runs[1], outcome="failed"))
-    assert open_cells(runs, read_records(file)) == runs[2:]
+    assert open_cells(runs, read_records(file, Record)) == runs[2:]
 
 
 def test_tables_name_what_was_not_delivered() -> None:
@@ -158,6 +164,33 @@ def test_a_submission_is_graded_and_ranked(tmp_path: Path) -> None:
         "rank": 2, "teams": 5, "medal": "bronze", "above_median": True, "leaderboard": "as published",
     }  # fmt: skip
     assert medal_ranks(500) == (11.0, 50.0, 100.0)
+
+
+def test_a_competition_may_be_in_a_relative_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = {"public/train": "id,x,y\n1,0,a\n", "public/test": "id,x\n2,0\n", "private/test": "id,y\n2,a\n"}
+    tables |= {"public/sample_submission": "id,y\n2,b\n", "../leaderboard": "score\n0.5\n"}
+    for name, text in tables.items():
+        file = tmp_path / "one" / "prepared" / f"{name}.csv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def run(command: Sequence[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+        options = dict(pairwise(command))
+        assert (cwd / options["--data"]).is_dir()
+        (cwd / options["--out"]).mkdir()
+        (cwd / options["--out"] / "submission.csv").write_text("id,y\n2,a\n")
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(mle, "run_command", run)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(mle.main, ["one", "--metric", "accuracy"], catch_exceptions=False)
+    assert json.loads(done.output)["score"] == 1.0
+
+
+@pytest.mark.parametrize("options", [("--metric", "roc_auc"), ("--metric", "accuracy", "--rebuild", "titanic")])
+def test_options_that_need_another_one_are_refused_without_it(options: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(mle.main, ["one", *options])
+    assert done.exit_code == 2 and " needs --" in done.output
 
 
 def test_answers_are_hidden_from_a_run(tmp_path: Path) -> None:

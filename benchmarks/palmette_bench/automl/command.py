@@ -9,10 +9,11 @@ import click
 from palmette.errors import UserError
 from palmette.knowledge.memory import RunMemory
 from palmette.sandbox.temporary import temporary_folder
-from palmette_bench.automl.records import Cell, Record, append, open_cells, read_records
+from palmette_bench.automl.records import Cell, Record, open_cells
 from palmette_bench.automl.runs import measured
 from palmette_bench.automl.studies import REMEMBERING, STUDIES, cells
 from palmette_bench.automl.tables import table
+from palmette_bench.record_files import append, read_records
 
 QUICK_SHARE = 1 / 6
 """Of the seconds of a run."""
@@ -56,11 +57,11 @@ def main(  # noqa: PLR0913 - one parameter per option
         for cell in cells(study, range(1 if quick else seeds), tuple(commands))
         if cell.set in (sets.split(",") if sets else STUDIES[study].quick if quick else STUDIES[study].sets)
     ]
-    left = [] if only_tables else open_cells(runs, read_records(file))
+    left = [] if only_tables else open_cells(runs, read_records(file, Record))
     for record in _measured(left, data.resolve(), commands, file, money):
         append(file, record)
     for study in chosen:
-        click.echo(f"## {study}\n\n{table(study, [one for one in read_records(file) if one.cell in runs])}")
+        click.echo(f"## {study}\n\n{table(study, [one for one in read_records(file, Record) if one.cell in runs])}")
 
 
 def _peer(text: str) -> tuple[str, str]:
@@ -83,7 +84,7 @@ def _measured(
     """Runs the cells one after the other; reports progress and the expected end."""
     begun = time.monotonic()
     for number, cell in enumerate(runs, start=1):
-        known = read_records(file)
+        known = read_records(file, Record)
         rest = None if money is None else money - sum(one.money for one in known)
         if rest is not None and rest <= 0:
             click.echo(f"Stopped: ${money:.2f} are spent.", err=True)

@@ -21,6 +21,7 @@ from palmette_bench.automl.sets import bench_set, prepare
 
 KEY, TEAMS = "row_id", 200
 MADE_UP = "made up"
+OF_ONE_CLASS = ("f1", "roc_auc")  # metrics
 
 
 @click.command()
@@ -32,6 +33,11 @@ MADE_UP = "made up"
 @click.option("--data", type=click.Path(path_type=Path, exists=True), help="Folder of the sets, for --rebuild.")
 def main(folder: Path, metric: str, positive: str, budget: str, rebuild: str | None, data: Path | None) -> None:
     """Build a submission for the competition in FOLDER, grade it, and print its medal as JSON."""
+    folder = folder.resolve()
+    if metric in OF_ONE_CLASS and not positive:
+        raise click.UsageError(f"{metric} needs --positive CLASS.")
+    if rebuild and not data:
+        raise click.UsageError("--rebuild needs --data FOLDER.")
     if rebuild and data:
         rebuild_competition(rebuild, data, folder, metric)
     public, private = folder / "prepared" / "public", folder / "prepared" / "private" / "test.csv"
@@ -40,7 +46,7 @@ def main(folder: Path, metric: str, positive: str, budget: str, rebuild: str | N
     done = run_command(
         [*PALMETTE, "automl", "--data", str(public), "--target", target, "--metric", metric, "--budget", budget,
          *(("--positive", positive) if positive else ()), "--human", "none", "--json", "--out", str(folder / "model")],
-        folder.resolve(),
+        folder,
     )  # fmt: skip
     submission = folder / "model" / "submission.csv"
     if done.returncode or not submission.is_file():

@@ -1,10 +1,6 @@
-"""The results file: one JSON line per run, appended as soon as the run ends, so that a study can be interrupted."""
+"""What is kept of every run of a study."""
 
 from collections.abc import Iterable
-from contextlib import suppress
-from pathlib import Path
-
-from pydantic import ValidationError
 
 from palmette.documents import Model
 from palmette.knowledge.memory import RunMemory
@@ -67,24 +63,6 @@ class Record(Model):
     @property
     def comprehensive(self) -> float:
         return (self.success + self.normalised) / 2
-
-
-def read_records(path: Path) -> list[Record]:
-    """All records; a line that a crash cut short is left out."""
-    if not path.is_file():
-        return []
-    records = []
-    for line in filter(None, path.read_text(encoding="utf-8").splitlines()):
-        with suppress(ValidationError):
-            records.append(Record.model_validate_json(line))
-    return records
-
-
-def append(path: Path, record: Record) -> None:
-    """Adds a record to the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write("\n" + record.model_dump_json())  # the line before may be cut short
 
 
 def open_cells(cells: Iterable[Cell], records: Iterable[Record]) -> list[Cell]:

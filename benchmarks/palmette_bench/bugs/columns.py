@@ -83,8 +83,8 @@ def similar_column(source: ScriptTree) -> str | None:
             fixed = {*item.table.keys, *source.view.grain, item.table.event_time, item.table.available_time}
             names = [
                 name
-                for name, kind in item.table_schema.items()
-                if kind == item.table_schema.get(str(node.value)) and name not in fixed
+                for name, kind in item.table.column_types.items()
+                if kind == item.table.column_types.get(str(node.value)) and name not in fixed
             ]
             if node.value in names and node.value in used and len(names) > 1:
                 return repr(names[(names.index(str(node.value)) + 1) % len(names)])

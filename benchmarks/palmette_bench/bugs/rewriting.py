@@ -9,12 +9,10 @@ Inject = Callable[[ScriptTree], str | None]
 """Gives the changed script, or None where there is no place for the change."""
 
 
-def first_place(source: ScriptTree, change: Callable[[ast.expr], str | None], *, last: bool = False) -> str | None:
-    """The script with the first (or last) place changed for which `change` gives new text."""
-    nodes = [node for node in source.transform_nodes if isinstance(node, ast.expr)]
-    for node in reversed(nodes) if last else nodes:
-        after = change(node)
-        if after is not None:
+def first_place(source: ScriptTree, change: Callable[[ast.expr], str | None]) -> str | None:
+    """The script with the first place changed for which `change` gives new text."""
+    for node in source.transform_nodes:
+        if isinstance(node, ast.expr) and (after := change(node)) is not None:
             return spliced(source.text, node, f"({after})")
     return None
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from palmette.engine import create, names
-from palmette.errors import UserError, did_you_mean
+from palmette.engine import create
 from palmette.llm import Models
 from palmette.llm.opening import BUILT_IN, PLANNER, ModelChoice, open_models
 from palmette.sandbox import Access, Sandbox, WarmSpark
@@ -94,18 +93,11 @@ def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int]
 
     `done` is called with each record and the total number of runs.
     """
-    for planner in options.planners:
-        if planner.removesuffix(WITH_MEMORY) not in names("planner"):
-            raise UserError(
-                f"There is no planner {planner!r}.{did_you_mean(planner, names('planner'))}",
-                f"Known are: {', '.join(names('planner'))}.",
-                code="unknown-planner",
-            )
     tasks, sandbox = chosen(options.tasks), Sandbox()
     planning = ModelChoice(models={PLANNER: options.planner_model} if options.planner_model else {})
     models = open_models(planning, out)
     for planner in options.planners:
-        create("planner", planner.removesuffix(WITH_MEMORY), {"models": models})  # fails early if something is missing
+        create("planner", planner.removesuffix(WITH_MEMORY), {"models": models})  # an unknown one fails early
     answering = open_models(ModelChoice(model=options.model), out)
     every, code = cells(tasks, options), code_digest()
 
@@ -115,7 +107,7 @@ def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int]
     if options.stand_ins:
         with temporary_folder() as folder:
             return _with_stand_ins(tasks, options, out, code, folder).run(every, report, workers=1)
-    with temporary_folder() as folder, _spark(sandbox, folder) as spark:
+    with temporary_folder() as folder, WarmSpark(sandbox, access=Access(write=(folder,))) as spark:
         spark.warm_up()
         memory = ResultCache(out / "memory", code)
         at_work = [_task(task, options, folder, memory, sandbox, spark, answering) for task in tasks]
@@ -141,10 +133,6 @@ def _with_stand_ins(
 
 def _rate(task: suite.BenchTask, options: StudyOptions) -> float:
     return options.rate if options.rate is not None else probability(tuple(_names(task)))
-
-
-def _spark(sandbox: Sandbox, folder: Path) -> WarmSpark:
-    return WarmSpark(sandbox, access=Access(write=(folder,)))
 
 
 def _task(

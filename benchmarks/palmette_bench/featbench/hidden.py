@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palmette.delivery.git import Git
 from palmette.documents import read_document
 from palmette.engine.actor import TextFile
 from palmette.features.cutoffs import cutoffs
@@ -39,13 +38,6 @@ SECONDS = 600.0
 only a script that does not end, or a machine at a standstill, is not measured."""
 MOST = 5
 """Objections that are reported."""
-
-
-def delivered(repository: Path, task: BenchTask) -> dict[str, str]:
-    """The files of a view on its pull request's branch of a checkout: path to text."""
-    git, branch = Git(repository), f"features/{task.name}"
-    names = git("diff", "--name-only", "--diff-filter=AM", "main", branch).splitlines()
-    return {name: git("show", f"{branch}:{name}") + "\n" for name in names}
 
 
 def outcome(task: BenchTask, files: Mapping[str, str], spark: WarmSpark, rows: int = HIDDEN_ROWS) -> HiddenResult:

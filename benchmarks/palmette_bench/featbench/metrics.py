@@ -95,16 +95,11 @@ class Summary(NamedTuple):
     money: float
     killed: float | None
     """Share of mutants that the delivered tests notice."""
-    latent: float
-    """Share of the faults that were latent."""
-    faults: Mean
-    """In a run."""
 
 
 def summary(records: Sequence[RunRecord]) -> Summary:
     good = sum(record.success for record in records)
     mutants = sum(record.mutants or 0 for record in records)
-    faults = [fault for record in records for fault in record.faults if fault.kind]
     return Summary(
         runs=len(records),
         success=Mean.of(float(record.success) for record in records),
@@ -120,8 +115,6 @@ def summary(records: Sequence[RunRecord]) -> Summary:
         tokens=sum(record.tokens for record in records),
         money=sum(record.money for record in records),
         killed=sum(record.killed or 0 for record in records) / mutants if mutants else None,
-        latent=sum(fault.latent for fault in faults) / len(faults) if faults else 0.0,
-        faults=Mean.of(float(sum(bool(fault.kind) for fault in record.faults)) for record in records),
     )
 
 

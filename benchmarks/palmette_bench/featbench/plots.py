@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from palmette_bench.featbench.metrics import ORDER, ShareInterval
 from palmette_bench.featbench.records import ActorTally
@@ -17,13 +17,13 @@ GREY, RED = "#b8b8b8", "#c0504d"
 NAMES = {"offline": "planner-guided (rules)", "model": "planner-guided (model)"}
 
 
-class Curve:
+class Curve(NamedTuple):
     """A curve with the interval of each of its points."""
 
-    def __init__(
-        self, planner: str, xs: Sequence[float], ys: Sequence[float], bounds: Sequence[ShareInterval] = ()
-    ) -> None:
-        self.planner, self.xs, self.ys, self.bounds = planner, xs, ys, bounds
+    planner: str
+    xs: Sequence[float]
+    ys: Sequence[float]
+    bounds: Sequence[ShareInterval] = ()
 
 
 def named(planner: str) -> str:
@@ -85,7 +85,7 @@ def actors(tallies: Mapping[str, ActorTally]) -> bytes:
     return _figure(draw, (7.5, 4.4))
 
 
-def curves(lines: Sequence[Curve], label: str, published: Mapping[str, float] | None = None) -> bytes:
+def curves(lines: Sequence[Curve], label: str) -> bytes:
     """The share of successful runs along what is varied."""
 
     def draw(axes: Axes) -> None:
@@ -95,8 +95,6 @@ def curves(lines: Sequence[Curve], label: str, published: Mapping[str, float] | 
             if line.bounds:
                 lows, highs = [one.low for one in line.bounds], [one.high for one in line.bounds]
                 axes.fill_between(line.xs, lows, highs, color=colour, alpha=0.12, linewidth=0)
-        for planner, share in (published or {}).items():
-            axes.axhline(share, color=COLOURS.get(planner, GREY), linestyle=":", linewidth=1)
         axes.set(xlabel=label, ylabel="successful runs", ylim=(-0.02, 1.04))
         if all(float(x).is_integer() for line in lines for x in line.xs):
             axes.set_xticks(sorted({x for line in lines for x in line.xs}))

@@ -1,9 +1,5 @@
 """What is kept of every run of a study: one JSON line."""
 
-from pathlib import Path
-
-from pydantic import ValidationError
-
 from palmette.documents import Model
 from palmette.knowledge.memory import MendedFailure
 
@@ -29,6 +25,7 @@ class SeededFault(Model):
     actor: str
     draw: int
     kind: str
+    """Empty where there was no fault."""
     latent: bool
 
 
@@ -120,20 +117,3 @@ class RunRecord(Model):
     def key(self) -> tuple[object, ...]:
         """What the run was asked to be; two runs with one key are the same run."""
         return (self.code, self.task, self.planner, self.run, self.seed, self.condition, round(self.rate, 6))
-
-
-def read_records(file: Path) -> list[RunRecord]:
-    """The runs of a file; a line that was cut off is left out, and its run is made again."""
-    found = []
-    for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
-        try:
-            found.append(RunRecord.model_validate_json(line))
-        except ValidationError:
-            continue
-    return found
-
-
-def append(file: Path, record: RunRecord) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write(record.model_dump_json() + "\n")

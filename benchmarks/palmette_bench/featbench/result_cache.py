@@ -103,7 +103,6 @@ class CachedActor:
         self.name, self.description, self.produces = actor.name, actor.description, actor.produces
         self.Input, self.Output, self.has_criterion = actor.Input, actor.Output, actor.has_criterion
         self.is_measured = actor.is_measured
-        self.is_measured = actor.is_measured
         self._actor, self._opened, self._memory, self._work, self._reads = actor, opened, memory, work, reads
 
     def run(self, input: Any, context: Context) -> Attempt[Any]:

@@ -225,7 +225,8 @@ def comparisons(tasks: Sequence[suite.BenchTask], options: SpeedOptions, folder:
         before: dict[str, SpeedComparison] = {}
         for rows in options.sizes:
             if rows / TABLE_ROWS > track.left:
-                yield from (_not_measured(task, rows) for task in tasks)
+                late = "there was no time for its tables"
+                yield from (SpeedComparison(task=task.name, rows=rows, note=late) for task in tasks)
                 continue
             write_tables(folder / str(rows) / "tables", rows, seed=1)
             for one in written:
@@ -234,10 +235,6 @@ def comparisons(tasks: Sequence[suite.BenchTask], options: SpeedOptions, folder:
                 before[one.task.name] = track.compare(one, rows, options.runs, expected)
                 yield before[one.task.name]
             shutil.rmtree(folder / str(rows))
-
-
-def _not_measured(task: suite.BenchTask, rows: int) -> SpeedComparison:
-    return SpeedComparison(task=task.name, rows=rows, note="there was no time for its tables")
 
 
 HEAD = ("task", "rows", "gold s", "generated s", "ratio", "of CPU", "growth", "memory MB", "shuffled MB", "shuffles",
@@ -281,6 +278,14 @@ def _keep_plans(one: SpeedComparison, out: Path) -> None:
         (out / f"{one.task}-{one.rows}-{side}.txt").write_text(cost.plan, encoding="utf-8")
 
 
+def _sizes(text: str) -> tuple[int, ...]:
+    """`1e6,1e7`: the sizes, smallest first."""
+    try:
+        return tuple(sorted(int(float(size)) for size in text.split(",")))
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{text!r} is not a list of numbers such as 1e6,1e7") from None
+
+
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME|paper|open|all]...")
 @click.option("--rows", default="1e6", show_default=True, help="Offer interactions; several sizes with commas.")
@@ -291,7 +296,7 @@ def _keep_plans(one: SpeedComparison, out: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON instead of a table.")
 def main(names: tuple[str, ...], rows: str, plans: Path, as_json: bool, **limits: Any) -> None:
     """Time generated feature scripts beside the gold ones; exit status 1 when results differ or one is too slow."""
-    options = SpeedOptions(sizes=tuple(sorted(int(float(size)) for size in rows.split(","))), **limits)
+    options = SpeedOptions(sizes=_sizes(rows), **limits)
     tasks = chosen(names or ("all",))
     found: dict[str, SpeedComparison] = {}
     every: list[SpeedComparison] = []

@@ -22,16 +22,9 @@ from palmette.knowledge.memory import MendedFailure, mended_in, remedies
 from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.featbench.faults import CATALOGUE, FaultKind, FaultPlan, Faulty
 from palmette_bench.featbench.open_task import OpenTask
-from palmette_bench.featbench.records import (
-    ActorTally,
-    Condition,
-    HiddenResult,
-    RunRecord,
-    SeededFault,
-    append,
-    read_records,
-)
+from palmette_bench.featbench.records import ActorTally, Condition, HiddenResult, RunRecord
 from palmette_bench.featbench.result_cache import CachedActor, ResultCache, WorkTime, digest
+from palmette_bench.record_files import append, read_records
 
 PLANNERS = ("offline", "sequential", "random")
 """The planner-guided one on the built-in rules, and the two baselines."""
@@ -120,7 +113,7 @@ class Study:
     ) -> Iterator[tuple[PlannedRun, RunRecord]]:
         opened = task.open()
         code = digest([self.code, opened.digest])
-        known = {record.key: record for record in read_records(self.file) if not record.unmeasured}
+        known = {record.key: record for record in read_records(self.file, RunRecord) if not record.unmeasured}
         for cell in cells:
             rate = min(0.95, task.rate * cell.condition.factor)
             key = (code, task.name, cell.planner, cell.run, self.seed, cell.condition, round(rate, 6))
@@ -167,7 +160,7 @@ class Study:
             reason=reason[:500],
             steps=sum(entry.event.kind in ("decided", "decision_refused") for entry in entries),
             actors=_tallies(entries),
-            faults=_faults(actors),
+            faults=tuple(one for actor in actors.values() if isinstance(actor, Faulty) for one in actor.drawn),
             seconds=round(time.monotonic() - begun, 3),
             work=round(work.seconds, 2),
             calls=spend.calls,
@@ -226,15 +219,6 @@ def _tallies(entries: Iterable[Entry]) -> dict[str, ActorTally]:
             mine = counts.setdefault(str(getattr(entry.event, "actor", "")), {})
             mine[field] = mine.get(field, 0) + 1
     return {name: ActorTally(**each) for name, each in counts.items()}
-
-
-def _faults(actors: dict[str, Actor]) -> tuple[SeededFault, ...]:
-    return tuple(
-        SeededFault(actor=draw.actor, draw=draw.number, kind=draw.kind, latent=draw.latent)
-        for actor in actors.values()
-        if isinstance(actor, Faulty)
-        for draw in actor.drawn
-    )
 
 
 def _mutants(entries: Iterable[Entry]) -> tuple[int | None, int | None]:

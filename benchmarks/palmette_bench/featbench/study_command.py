@@ -15,10 +15,10 @@ from palmette_bench.featbench.experiment import BASE, StudyOptions, all_names, s
 from palmette_bench.featbench.metrics import Summary, summary
 from palmette_bench.featbench.records import Condition, RunRecord
 from palmette_bench.featbench.report import StudyRecords, write_report
+from palmette_bench.featbench.study import PLANNERS
 
 WANTED = 0.95
 """pass@3 of the planner-guided runs at the published rates."""
-PLANNERS = ("offline", "sequential", "random")
 
 
 @click.command()

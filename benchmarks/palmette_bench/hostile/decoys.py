@@ -68,7 +68,7 @@ class Decoys:
             with suppress(OSError):
                 socket_.shutdown(socket.SHUT_RDWR)
             socket_.close()
-        self._remove_traces()
+        list(self._remove_traces())
         self._stack.close()
 
     def described(self) -> dict[str, object]:

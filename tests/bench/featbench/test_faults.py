@@ -139,7 +139,7 @@ def test_a_fault_stays_until_the_right_thing_is_said() -> None:
     assert told != first
     assert not real.told[-1].evidence and real.told[2].evidence, "the real actor hears of what is not its fault's"
     kinds = [draw.kind for draw in actor.drawn]
-    assert [draw.number for draw in actor.drawn] == [0, 1] and len(set(kinds)) == 2
+    assert [draw.draw for draw in actor.drawn] == [0, 1] and len(set(kinds)) == 2
 
 
 def test_no_mistake_is_made_twice_and_the_last_attempt_may_be_told() -> None:

@@ -9,12 +9,21 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 from palmette.features.inputs import read_inputs
 from palmette_bench.featbench import suite
 from palmette_bench.featbench.differences import differences
 from palmette_bench.featbench.event_log import EventLog, QueryCost, Span
-from palmette_bench.featbench.speed import SIDES, GeneratedView, SpeedComparison, SpeedTrack, median, row
+from palmette_bench.featbench.speed import (
+    SIDES,
+    GeneratedView,
+    SpeedComparison,
+    SpeedTrack,
+    main,
+    median,
+    row,
+)
 
 PLAN = {"nodeName": "Exchange", "children": [
     {"nodeName": "Scan parquet ", "children": []},
@@ -128,3 +137,8 @@ def test_a_line_has_growth_and_is_slow_above_the_limit() -> None:
     cells = [cell.strip() for cell in row(large, small).split("|")[1:-1]]
     assert cells == ["t", "1e+07", "16.0", "17.0", "1.06", "1.00", "8.0 / 8.5 for 10", "10 / 10", "0 / 0", "2 / 2",
                      "4 / 4", "1 / 3", "equal"]  # fmt: skip
+
+
+def test_sizes_that_are_no_numbers_are_refused() -> None:
+    done = CliRunner().invoke(main, ["--rows", "1e6,"])
+    assert done.exit_code == 2 and "is not a list of numbers" in done.output

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from palmette.delivery.git import Git
 from palmette.documents import read_document
 from palmette.errors import UserError
 from palmette.features.harness.connect import ConnectHarness, MainResult
@@ -18,7 +17,7 @@ from palmette.features.spec.dfr import Registry
 from palmette.sandbox import ExecutionResult, Sandbox, WarmSpark
 from palmette_bench.featbench.audit import audit, meant, static
 from palmette_bench.featbench.differences import differences
-from palmette_bench.featbench.hidden import HiddenTables, delivered, outcome
+from palmette_bench.featbench.hidden import HiddenTables, outcome
 from palmette_bench.featbench.operations import count
 from palmette_bench.featbench.suite import WORLD, BenchTask, Operations, prepare, task, tasks
 from palmette_bench.featbench.world.tables import write_tables
@@ -156,18 +155,6 @@ def test_a_script_that_does_not_end_is_not_measured(
         one.gold(), cast(WarmSpark, SimpleNamespace(sandbox=Sandbox()))
     )
     assert found.differences == () and "longer than 600 s" in found.unmeasured
-
-
-def test_what_a_branch_delivers(tmp_path: Path) -> None:
-    one = task("card_txn")
-    prepare(one, tmp_path, rows=100)
-    git = Git(tmp_path / "repository")
-    git("switch", "-q", "-c", f"features/{one.name}")
-    for path, text in one.gold().items():
-        (tmp_path / "repository" / path).write_text(text, encoding="utf-8")
-    git("add", "--all")
-    git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "View")
-    assert delivered(tmp_path / "repository", one) == one.gold()
 
 
 def test_differences_are_told() -> None:

@@ -9,24 +9,15 @@ plans, so that every planner meets the same mistakes.
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from palmette.engine import Actor, Attempt, Context, PastAttempt, Verdict, Violation
 from palmette.features.spec.view import View
 from palmette_bench.featbench.faults.kind import Faulted, FaultKind, FaultSite
+from palmette_bench.featbench.records import SeededFault
 
 VARIETY = 4
 """Most kinds that one actor has in one task, loud and latent each: they vary from task to task."""
-
-
-class Draw(NamedTuple):
-    """What came of one draw."""
-
-    actor: str
-    number: int
-    kind: str
-    """Empty where there was no fault."""
-    latent: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +51,7 @@ class Faulty:
     actor: Actor
     plan: FaultPlan
     view: View
-    drawn: list[Draw] = field(default_factory=list)
+    drawn: list[SeededFault] = field(default_factory=list)
     """Every draw that was looked at, for the record of the run; no part of the run sees it."""
     _number: int = 0
     _kind: FaultKind | None = None
@@ -71,7 +62,6 @@ class Faulty:
     def __post_init__(self) -> None:
         self.name, self.description, self.produces = self.actor.name, self.actor.description, self.actor.produces
         self.Input, self.Output, self.has_criterion = self.actor.Input, self.actor.Output, self.actor.has_criterion
-        self.is_measured = self.actor.is_measured
         self.is_measured = self.actor.is_measured
 
     def run(self, input: Any, context: Context) -> Attempt[Any]:
@@ -124,7 +114,7 @@ class Faulty:
         if strikes >= self.plan.rate:
             return self._noted(None)
         wanted = hides < self.plan.latent
-        before = {draw.kind for draw in self.drawn if draw.number < self._number}
+        before = {one.kind for one in self.drawn if one.draw < self._number}
         either = [self._applicable(output, site, latent=latent) for latent in (wanted, not wanted)]
         new = [[kind for kind in kinds if kind.name not in before] for kinds in either]
         kinds = new[0] or new[1]
@@ -140,8 +130,9 @@ class Faulty:
         return found
 
     def _noted(self, kind: FaultKind | None) -> FaultKind | None:
-        if not any(draw.number == self._number for draw in self.drawn):
-            self.drawn.append(Draw(self.name, self._number, kind.name if kind else "", bool(kind and kind.latent)))
+        if not any(one.draw == self._number for one in self.drawn):
+            name, latent = (kind.name, kind.latent) if kind else ("", False)
+            self.drawn.append(SeededFault(actor=self.name, draw=self._number, kind=name, latent=latent))
         return kind
 
     def _passes(self, input: Any, output: Any, context: Context) -> bool:
