@@ -83,6 +83,13 @@ def test_the_neighbour_is_another_view_that_is_like_it(run_spec: Run) -> None:
     assert view.name not in whole(own)
 
 
+def test_a_test_file_that_is_not_python_is_passed_over(run_spec: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    view = view_of("user_offer_redemptions")
+    conventions = read_conventions(TEAM.root, run_spec, view, TEAM)
+    monkeypatch.setattr(Checkout, "text", lambda *_: "print 'python 2'")
+    assert prompt_context.neighbour_test(TEAM, view, conventions).items == ()
+
+
 def test_a_repository_without_scripts_has_no_neighbour(tmp_path: Path, run_spec: Run) -> None:
     view, empty = view_of("offer_daily"), Checkout(tmp_path)
     assert prompt_context.neighbour(empty, view).items == ()

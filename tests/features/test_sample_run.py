@@ -1,5 +1,6 @@
 """What a script has written is read back, whatever it is: each comes to a frame or to a violation."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from palmette.features import sample_run
-from palmette.features.frame import arrow_type
+from palmette.features.frame import Frame, arrow_type
 from palmette.features.spec.values import SparkType
 
 OUTPUT = {"user_id": SparkType("string"), "as_of": SparkType("timestamp")}
@@ -36,6 +37,25 @@ def rows(count: int, at: int = 0) -> pa.Table:
 def test_rows_are_read_back(tmp_path: Path) -> None:
     frame, violations = read_back(tmp_path / "out", "part-0.parquet", rows(3))
     assert len(frame.rows) == 3 and not violations
+
+
+@pytest.mark.parametrize(
+    ("wanted", "codes"), [(Frame(OUTPUT, ()), []), ("not compared with the oracle", ["partition-lost"])]
+)
+def test_a_partition_without_rows_is_not_lost(
+    wanted: Frame | str, codes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sample has no rows at the cut-off before the last, so nothing was there to be removed."""
+    last = (datetime(2025, 1, 5, tzinfo=UTC), datetime(2025, 1, 6, tzinfo=UTC))
+    (tmp_path / "day=2025-01-05").mkdir()
+    pq.write_table(rows(1, at=int(last[1].timestamp()) * 1_000_000), tmp_path / "day=2025-01-05" / "part-0.parquet")
+    view: Any = SimpleNamespace(output={**OUTPUT, "day": SparkType("date")}, partition="day", zone="UTC")
+    bench: Any = SimpleNamespace(run=SimpleNamespace(output=SimpleNamespace(format="parquet")))
+    script: Any = SimpleNamespace(file=SimpleNamespace(path="x.py"))
+    none: Any = None
+    monkeypatch.setattr(sample_run.SampleRun, "_wanted", lambda *_: wanted)
+    _, violations = sample_run.SampleRun(view, bench, none, none, script, ())._read(tmp_path, last)
+    assert [one.code for one in violations] == codes
 
 
 @pytest.mark.parametrize(

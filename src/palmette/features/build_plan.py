@@ -64,9 +64,9 @@ def build_plan(run_file: Path, answers: Answers | None = None) -> BuildPlan:
     paths = [place.replace("{view}", view.name) for place in places if place]
     there = {path for path in paths if git.succeeds("cat-file", "-e", f"{base}:{path}")}
     before = _merged(run_file, inputs, paths[0], base) if paths[0] in there else None
-    names = [one.name for one in view.features if not one.internal]
+    names = [one.name for one in view.public]
     states: Mapping[str, State] = _states(view, before) if paths[0] in there else dict.fromkeys(names, "new")
-    gone = [one for one in before.features if not one.internal and one.name not in names] if before else []
+    gone = [one for one in before.public if one.name not in names] if before else []
     return BuildPlan(
         view=view.name,
         grain=tuple(view.grain),

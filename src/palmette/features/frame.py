@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from palmette.features.spec.values import SparkType
@@ -43,21 +44,9 @@ class Frame:
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Frame:
         """The inverse of `to_arrow`; ArrowInvalid if the data of a file is inconsistent."""
-        from datetime import UTC
-
-        import pyarrow as pa
-
         table.validate(full=True)
         schema = {field.name: spark_type(field.type) for field in table.schema}
-        columns = [
-            [
-                None if v is None else v.astimezone(UTC)
-                for v in table.column(i).cast(pa.timestamp("us", field.type.tz)).to_pylist()
-            ]
-            if pa.types.is_timestamp(field.type) and field.type.tz
-            else _plain(table.column(i), field.type)
-            for i, field in enumerate(table.schema)
-        ]
+        columns = [_plain(table.column(i), field.type) for i, field in enumerate(table.schema)]
         return cls(schema, tuple(dict(zip(schema, values, strict=True)) for values in zip(*columns, strict=True)))
 
 
@@ -73,7 +62,8 @@ def _plain(column: Any, kind: Any) -> list[Any]:
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
-        column = column.cast(pa.timestamp("us"))
+        times = column.cast(pa.timestamp("us", kind.tz)).to_pylist()
+        return [time.astimezone(UTC) if time is not None and kind.tz else time for time in times]
     values = column.to_pylist()
     return [dict(value) if value is not None else None for value in values] if pa.types.is_map(kind) else values
 

@@ -13,6 +13,7 @@ from palmette.features.artefacts import Conventions, Utilities, Utility
 from palmette.features.frame_json import encode
 from palmette.features.oracle.reference import longest_window
 from palmette.features.repository import Checkout, Neighbour, find_neighbours
+from palmette.features.repository.checkout import is_python
 from palmette.features.repository.readme import Stage, excerpt
 from palmette.features.spec import AS_OF, Aggregate, RegisteredColumn, Table, View, ViewFeature, ViewSource, Window
 from palmette.features.spec.phrases import definition, steps_of
@@ -92,7 +93,7 @@ def neighbour(checkout: Checkout, view: View, *, outlined: bool = False) -> Sect
 def neighbour_test(checkout: Checkout, view: View, conventions: Conventions) -> Section:
     """The outline of the shortest test file of another view."""
     paths = [conventions.test_path.replace("{view}", other.view) for other in _others(checkout, view)]
-    texts = sorted(filter(None, map(checkout.text, paths)), key=len)
+    texts = sorted(filter(is_python, map(checkout.text, paths)), key=len)
     return section("neighbour", *(_cut(_outline(text)) for text in texts[:1]), rank=3, language="python")
 
 

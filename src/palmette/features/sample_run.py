@@ -22,6 +22,7 @@ from palmette.features.frame_json import encode_row
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.oracle import NotCovered, WouldFail, differences, expected, skipped_text
 from palmette.features.oracle.clock import MICROSECOND, day_of
+from palmette.features.oracle.compare import ExpectedFrame
 from palmette.features.samples import read_sample
 from palmette.features.spec.view import AS_OF, View
 from palmette.features.team_document import document_text, parse_text
@@ -158,19 +159,16 @@ class SampleRun:
             )
         if self.view.partition and len(last) > 1:
             written = {row[self.view.partition] for row in frame.rows}
-            if len(written) < len(last) and not self._rows_of(frame, last[0]) and frame.rows:
+            is_lost = len(written) < len(last) and not self._rows_of(frame, last[0]) and frame.rows
+            if is_lost and (isinstance(first := self._wanted(last[0]), str) or first.rows):
                 return frame, violation("partition-lost", "Writing one partition removed the one written before it.")
         return frame, []
 
     def _compare(self, frame: Frame, last: tuple[datetime | None, ...]) -> tuple[str, list[Violation]]:
         """Compares the output with the oracle's, if the sample is small enough."""
-        frames = {name: read_sample(sample) for name, sample in self.bench.samples.items() if sample}
-        if sum(len(sample.rows) for sample in frames.values()) > ORACLE_ROWS:
-            return "sample too large to compare with the oracle", []
-        try:
-            wanted = expected(self.view, frames, last[-1])
-        except (NotCovered, WouldFail) as error:
-            return f"not compared with the oracle ({error})", []
+        wanted = self._wanted(last[-1])
+        if isinstance(wanted, str):
+            return wanted, []
         found = differences(wanted, frame.with_rows(self._rows_of(frame, last[-1])), self.view)
         violation = Violation(
             code="sample-mismatch",
@@ -180,6 +178,16 @@ class SampleRun:
         )
         parts = [f"equal to the oracle on {len(wanted.rows)} rows", skipped_text(wanted.skipped)]
         return "; ".join(part for part in parts if part), [violation] if found else []
+
+    def _wanted(self, as_of: datetime | None) -> ExpectedFrame | str:
+        """The rows of the sample at a cut-off as the oracle computes them, or why it does not."""
+        frames = {name: read_sample(sample) for name, sample in self.bench.samples.items() if sample}
+        if sum(len(sample.rows) for sample in frames.values()) > ORACLE_ROWS:
+            return "sample too large to compare with the oracle"
+        try:
+            return expected(self.view, frames, as_of)
+        except (NotCovered, WouldFail) as error:
+            return f"not compared with the oracle ({error})"
 
     def _rows_of(self, frame: Frame, as_of: datetime | None) -> list[Row]:
         """The rows of one cut-off: by the column, else by the partition; all of them if the output has neither."""

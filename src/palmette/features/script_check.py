@@ -1,5 +1,6 @@
 """Runs the checks on any feature script, without a run."""
 
+import inspect
 import linecache
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -117,7 +118,8 @@ def check_features(
     view = view_of(Path(fsc), Path(dfr), human=NoHuman())
     if isinstance(function, str | Path):
         return check_script(FeatureScript(Path(function)), view, chosen_checks(quick), spark=spark)
-    file, entry = function.__code__.co_filename, function.__name__
+    code = getattr(inspect.unwrap(function), "__code__", None)  # a decorator may stand in another file
+    file, entry = code.co_filename if code else "", getattr(function, "__name__", repr(function))
     if Path(file).is_file() and Path(file).suffix == ".py":
         return check_script(FeatureScript(Path(file), entry), view, chosen_checks(quick), spark=spark)
     lines = linecache.getlines(file)

@@ -16,7 +16,7 @@ from palmette.features.adoption.methods import DottedName
 from palmette.features.adoption.statements import result_of
 from palmette.features.adoption.trees import Cutoff, NotReadError
 from palmette.features.harness.binding import bind, find_entry, functions_of
-from palmette.features.repository import Checkout
+from palmette.features.repository import Checkout, Module
 from palmette.features.script_check import QUERY, repository_of
 from palmette.features.signature import BY_NAME
 from palmette.features.spec.dfr import Registry
@@ -61,12 +61,13 @@ def draft_of(script: Path, registry_file: Path, entry: str | None = None) -> Spe
     text, reading, is_query = read_text(script), ScriptReading(), script.suffix.lower() == QUERY
     name = "" if is_query else find_entry(text, tables, name=entry, file=script.name)
     root = repository_of(script)
-    interpreter = Interpreter(Checkout(root).modules, reading, tables)
-    path = script.resolve().relative_to(root.resolve()).as_posix()
+    checkout, path = Checkout(root), script.resolve().relative_to(root.resolve()).as_posix()
+    own = Module(path, checkout.import_name(path), text)  # a checkout lacks generated, hidden and very long files
+    interpreter = Interpreter([*checkout.modules, own], reading, tables)
     rows: dict[str, Any] = {one: table_rows(table) for one, table in tables.items()}
     reading.line = 1
     try:
-        result = result_of(reading, text, rows, _CUTOFFS) if is_query else _result(interpreter, path, name, rows)
+        result = result_of(reading, text, rows, _CUTOFFS) if is_query else _result(interpreter, own, name, rows)
         if isinstance(result, SymbolicRows):
             result = spine_of(reading, result, result.table.keys)
         if not isinstance(result, Keyed):
@@ -84,9 +85,8 @@ _CUTOFFS = {name: Cutoff() for name, meaning in BY_NAME.items() if meaning == "a
 """Values of a query's parameters, by their usual names."""
 
 
-def _result(interpreter: Interpreter, path: str, entry: str, rows: Mapping[str, Any]) -> object:
+def _result(interpreter: Interpreter, module: Module, entry: str, rows: Mapping[str, Any]) -> object:
     """What the entry function of a Python script returns."""
-    module = next(one for one in interpreter.modules.values() if one.path == path)
     home = next((one for one in module.classes if one.name == entry.rpartition(".")[0]), None)
     values = {"tables": rows, "as_of": Cutoff(), "spark": DottedName("spark")}
     bound = bind(module.text, entry, interpreter.tables)

@@ -93,6 +93,12 @@ def cases() -> TestCases:
     return TestCases(cases=tuple(CaseSelector(view()).cases()))
 
 
+def test_every_case_has_a_name_of_its_own() -> None:
+    (case, *_) = examples(view())
+    cases = [case.model_copy(update={"name": name}) for name in ("a", "a", "a_2")]
+    assert [one.name for one in renamed(cases)] == ["a", "a_2", "a_2_2"]
+
+
 def test_examples_are_delivered_whole() -> None:
     found = examples(view())
     assert [(case.name, case.partial) for case in found] == [

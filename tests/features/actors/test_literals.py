@@ -89,6 +89,7 @@ def test_rows_are_those_of_the_case(view: View, drawn: list[tuple[list[dict[str,
     (datetime(2024, 5, 17), "datetime(2024, 5, 17)"),  # noqa: DTZ001 - a time on clocks
     (date(2024, 5, 17), "date(2024, 5, 17)"),
     ([Decimal("10.00"), Decimal("0.50"), None, float("nan")], '[Decimal(10), Decimal("0.5"), None, float("nan")]'),
+    (Decimal("1234567890123456789012345678901.50"), 'Decimal("1234567890123456789012345678901.5")'),
     ({"a": 'b"'}, """{"a": 'b"'}"""),
     ("it's\n", '"it\'s\\n"'),
 ])  # fmt: skip
@@ -104,6 +105,18 @@ def test_what_is_usual_is_left_out(view: View) -> None:
     text = PytestWriter(view, CONVENTIONS, TestCases(cases=(case,))).file("jobs.v")
     assert '"late": ([visit(), visit(known=AS_OF - 30 * DAY)], []),' in text
     assert 'visit = partial(row, "visits", paid=Decimal(1), at=AS_OF - 31 * DAY, **{"class": "a"})' in text
+
+
+@pytest.mark.parametrize("name", ["dates", "lists", "builds"])
+def test_no_factory_has_a_name_that_the_file_uses_otherwise(name: str) -> None:
+    columns = [{"name": "id", "type": "bigint"}, {"name": "at", "type": "timestamp"}]
+    table = {"name": name, "kind": "event", "path": "x", "keys": ["id"], "event_time": "at", "columns": columns}
+    count = {"name": "n", "dtype": "bigint", "nullable": False, "default": 0,
+             "aggregate": {"function": "count", "source": name}}  # fmt: skip
+    spec = {"fsc": 1, "feature_view": "v", "entities": [{"name": "e", "keys": ["id"]}], "features": [count]}
+    view = resolve(FeatureSpec.model_validate(spec), Registry.model_validate({"dfr": 1, "tables": [table]}))
+    writer = PytestWriter(view, CONVENTIONS, TestCases(cases=()))
+    assert f'{name}_row = partial(row, "{name}")' in writer.helpers()
 
 
 def test_each_entity_has_a_number_and_a_line() -> None:

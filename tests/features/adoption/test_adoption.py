@@ -50,6 +50,14 @@ def test_a_script_by_hand(tmp_path: Path) -> None:
     assert unordered.text.startswith("any_status: ") and "in the order: keys" in order.text
 
 
+def test_a_script_may_lie_in_a_folder_that_holds_no_code_of_people(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "build").mkdir()
+    script, registry = tmp_path / "build" / "buyer_stats.py", HERE / "registry.yaml"
+    script.write_text((HERE / "buyer_stats.py").read_text(encoding="utf-8"), encoding="utf-8")
+    assert draft_of(script, registry).spec == draft_of(HERE / "buyer_stats.py", registry).spec
+
+
 STATEMENT = (
     """from functools import reduce
 from pyspark.sql import functions as F
@@ -132,6 +140,21 @@ def test_a_query_in_a_file(tmp_path: Path) -> None:
         draft_of(tmp_path / "spend.sql", HERE / "registry.yaml")
 
 
+NEGATIVE = """
+from pyspark.sql import functions as F
+
+def build(orders, as_of):
+    known = orders.where((F.col("ordered_at") < F.lit(as_of)) & F.col("buyer_id").isNotNull())
+    return known.groupBy("buyer_id").agg(F.max("amount").alias("most")).fillna({"most": -1})
+"""
+
+
+def test_a_default_may_be_negative(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(NEGATIVE, encoding="utf-8")
+    made = draft_of(tmp_path / "job.py", HERE / "registry.yaml")
+    assert made.spec["features"][0]["default"] == -1 and not made.notes
+
+
 def test_a_statement_over_a_temporary_view(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(STATEMENT, encoding="utf-8")
     made = draft_of(tmp_path / "job.py", HERE / "registry.yaml")
@@ -140,6 +163,30 @@ def test_a_statement_over_a_temporary_view(tmp_path: Path) -> None:
     assert features["spent"]["default"] == 0.0 and "default" not in features["spent_value"]
     assert features["share"]["derive"] == "most_value / spent_value"
     assert "sources" not in made.spec and made.notes == ()
+
+
+UNUSUAL = """
+from pyspark.sql import functions as F
+
+def build(orders, as_of):
+    known = orders.where((F.col("ordered_at") < F.lit(as_of)) & F.col("buyer_id").isNotNull())
+    found = known.groupBy("buyer_id").agg(
+        F.max("status").alias("status"),
+        F.nullif(F.sort_array(F.collect_list("amount")), F.array()).alias("amounts"),
+        F.percentile_approx("amount", [0.5, 0.9]).alias("middle"),
+        F.count("*").alias("n"),
+    )
+    return found.select("buyer_id", F.col("status").cast("varchar(10)").alias("status"), "amounts", "middle", "n")
+"""
+
+
+def test_unusual_columns_do_not_hinder_the_others(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(UNUSUAL, encoding="utf-8")
+    made = draft_of(tmp_path / "job.py", HERE / "registry.yaml")
+    features = {one["name"]: one for one in made.spec["features"]}
+    assert "status: varchar(10) is not a type of a specification" in [note.text for note in made.notes]
+    assert "status" not in features and features["n"]["aggregate"]["function"] == "count"
+    assert not any(one.get("aggregate", {}).get("p", 1) is None for one in features.values())
 
 
 def test_the_command_writes_a_draft_and_names_the_check(tmp_path: Path) -> None:
@@ -176,3 +223,25 @@ def test_a_script_that_returns_something_else_is_refused(tmp_path: Path) -> None
     )
     with pytest.raises(UserError, match=r"job.py:2: the method crosstab of a data frame is not understood"):
         draft_of(tmp_path / "job.py", HERE / "registry.yaml")
+
+
+ANTI = """
+from pyspark.sql import functions as F
+
+def build(orders, buyers, as_of):
+    known = orders.where((F.col("ordered_at") < F.lit(as_of)) & F.col("buyer_id").isNotNull())
+    return known.join(buyers, "buyer_id", "left_anti").groupBy("buyer_id").agg(F.count("*").alias("orders"))
+"""
+ANTI_SQL = (
+    "SELECT buyer_id, COUNT(*) AS n FROM orders LEFT ANTI JOIN buyers USING (buyer_id) "
+    "WHERE ordered_at < :cutoff GROUP BY buyer_id"
+)
+
+
+@pytest.mark.parametrize(("name", "text"), [("job.py", ANTI), ("job.sql", ANTI_SQL)])
+def test_a_join_that_drops_rows_with_a_partner_is_not_read_as_one_that_keeps_them(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match="a join of kind 'leftanti' is not understood"):
+        draft_of(tmp_path / name, HERE / "registry.yaml")

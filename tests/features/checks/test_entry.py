@@ -1,6 +1,7 @@
 """Which function builds the features: found by what it takes and gives, or a clear question."""
 
 import re
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner
 
 from palmette.cli.check import check
 from palmette.errors import UserError
+from palmette.features import script_check
 from palmette.features.harness.binding import find_entry
 from palmette.features.script_check import repository_of
 from palmette.sandbox import WarmSpark
@@ -15,6 +17,23 @@ from palmette.sandbox import WarmSpark
 HERE = Path(__file__).parent
 
 TABLES = {"orders", "customers"}
+
+
+def test_a_decorated_function_is_checked_in_its_own_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without a source is named."""
+
+    @cache
+    def build(tables: object) -> object:
+        return tables
+
+    seen: list[script_check.FeatureScript] = []
+    monkeypatch.setattr(script_check, "check_script", lambda script, *_, **__: seen.append(script))
+    offers = Path(__file__).parents[3] / "examples" / "offers"
+    files = (offers / "specs" / "offer_daily.yaml", offers / "registry.yaml")
+    script_check.check_features(build, *files)
+    assert [(one.path, one.entry) for one in seen] == [(Path(__file__), "build")]
+    with pytest.raises(UserError, match="is not known"):
+        script_check.check_features(partial(build, {}), *files)
 
 
 @pytest.mark.parametrize(

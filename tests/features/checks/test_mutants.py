@@ -82,6 +82,12 @@ def test_only_the_entry_and_what_it_uses_is_mutated(view: View) -> None:
     assert {mutant.function for mutant in mutants(parse(case.read_text(encoding="utf-8"), view, "build"))} == {"build"}
 
 
+@pytest.mark.parametrize("doc", ["Select the user's orders.", "With all orders and their amounts."])
+def test_a_docstring_is_no_query(doc: str, view: View) -> None:
+    text = script('orders.where("amount > 0")').replace("as_of):\n", f'as_of):\n    """{doc}"""\n')
+    assert not [change for change in changes(text, view) if '"""' in change[0]]
+
+
 def test_text_behind_letters_beyond_ascii_stays_whole(view: View) -> None:
     text = script('orders.where((F.col("city") == "Zürich") & (F.col("amount") > 1))')
     boundary = next(m for m in mutants(parse(text, view, "build")) if m.after == "F.col('amount') >= 1")

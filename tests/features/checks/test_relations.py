@@ -13,7 +13,7 @@ from palmette.features.frame import Frame
 from palmette.features.oracle.clock import timestamp_of
 from palmette.features.spec.dfr import RegisteredColumn
 from palmette.features.spec.fsc import Aggregate, Spine
-from palmette.features.spec.values import Window
+from palmette.features.spec.values import TypeName, Window
 from palmette.features.spec.view import View
 
 T = datetime(2024, 3, 31, 10, tzinfo=UTC)
@@ -175,6 +175,22 @@ def test_other_entities_leave_alone_what_is_counted_by_a_key_of_a_join(ground: M
     wider = replace(view, grain={**view.grain, "country": kind}, features=by_country)
     after = relations.other_entities(replace(ground, view=wider))
     assert after is None or not added(ground, after)
+
+
+@pytest.mark.parametrize("kind", ["tinyint", "smallint"])
+def test_new_keys_fit_into_small_integers(ground: MetamorphicInput, kind: str) -> None:
+    table, frame = ground.view.tables["orders"], ground.frames["orders"]
+    keys = ("order_id", "customer_id")
+    columns = [
+        column.model_copy(update={"type": TypeName.parse(kind)}) if column.name in keys else column
+        for column in table.columns
+    ]
+    small = table.model_copy(update={"columns": tuple(columns)})
+    frames = {**ground.frames, "orders": Frame.of(small.column_types, frame.rows)}
+    view = ground.view.with_tables({**ground.view.tables, "orders": small})
+    for relation in (relations.future_rows, relations.other_entities):
+        if (after := relation(replace(ground, view=view, frames=frames))) is not None:
+            after.frames["orders"].to_arrow()
 
 
 @pytest.mark.parametrize("hour", [0, 6, 12, 14, 22, 23])

@@ -12,6 +12,7 @@ import pytest
 from palmette.features.frame_json import decode_row, encode_row
 from palmette.features.frames import scenarios
 from palmette.features.frames.calendar import frames_of
+from palmette.features.frames.row_factory import RowFactory
 from palmette.features.frames.scenarios import named_scenarios
 from palmette.features.frames.value_pool import example_of
 from palmette.features.oracle import differences, expected
@@ -99,6 +100,14 @@ def test_events_lie_on_both_sides_of_the_cut_off(view: View) -> None:
             assert {boundaries.as_of, boundaries.as_of - step, boundaries.as_of + step} <= times
 
 
+def test_an_age_that_stands_for_never_is_no_threshold(user_offers: Callable[..., View]) -> None:
+    since = {"function": "days_since_last", "source": "redemptions"}
+    view = user_offers(features=[
+        {"name": "days", "dtype": "double", "aggregate": since},
+        {"name": "age", "dtype": "double", "derive": "coalesce(days, 999999)"}])  # fmt: skip
+    assert scenarios(view)
+
+
 def test_the_same_seed_gives_the_same_frames() -> None:
     view = view_of(DAILY)
     again = [each.scenario() for each in named_scenarios(view, seed=0)]  # `scenarios` remembers what it made
@@ -113,6 +122,14 @@ def test_frames_are_in_years_of_which_conditions_speak(named: str, user_offers: 
     view = user_offers(sources=[{"name": "redemptions", "steps": [{"filter": named}]}])
     found = [expected(view, one.frames, one.as_of) for one in scenarios(view)]
     assert sum(len(frame.rows) for frame in found) > 100
+
+
+@pytest.mark.parametrize(("named", "value"), [("day <> '9999-12-31'", date.max), ("day > '0001-01-01'", date.min)])
+def test_the_first_and_last_day_of_the_calendar_are_values(
+    named: str, value: date, user_offers: Callable[..., View]
+) -> None:
+    view = user_offers(sources=[{"name": "redemptions", "steps": [{"filter": named}]}])
+    assert value in RowFactory(view, 0).value_pools["redemptions", "day"]
 
 
 @pytest.mark.parametrize("task", ["usr_rdm_tier_ftrs", "usr_tier_hist_ftrs"])

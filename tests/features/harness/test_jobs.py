@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -104,6 +105,17 @@ def test_answers_are_read_up_to_a_bound_and_behind_no_link(tmp_path: Path) -> No
         fields = run(Server(Writing()), tmp_path).answers[0]
         assert fields.error.startswith("UnreadableResult: ") and fields.value is None
         assert Writing.is_link or "is larger than" in fields.error
+
+
+def test_a_frame_with_an_interval_is_an_answer_that_names_its_type(tmp_path: Path) -> None:
+    class Writing(Ending):
+        def run(self, argv: Any, stdin: bytes, **options: Any) -> ExecutionResult:
+            answers = Answers(Path(argv[-1]) / "out", 1.0, str(tmp_path), stdin.decode())
+            answers.write(0, {"columns": [("age", "interval day to second")], "rows": [(timedelta(days=1),)]})
+            return super().run(argv, **options)
+
+    answer = run(Server(Writing()), tmp_path).answers[0]
+    assert answer.error.startswith("UnreadableResult: 'interval day to second' is not a type here")
 
 
 def test_what_was_not_reached_in_time_says_so(tmp_path: Path) -> None:

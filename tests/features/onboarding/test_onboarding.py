@@ -143,6 +143,21 @@ def test_states_follow_one_another_and_events_that_last_do_not(tmp_path: Path) -
     assert (table.kind, table.keys) == ("scd2", ("customer_id",))
 
 
+@pytest.mark.parametrize("gap", [0, 90])
+def test_states_that_are_numbers_follow_one_another(tmp_path: Path, gap: int) -> None:
+    """Rows with 90 days between them do not."""
+    starts = [int(one.timestamp()) for one in hours(60, step=24 * 100)]
+    stays = {"row_id": range(60), "customer_id": [n // 3 for n in range(60)], "valid_from_ts": starts}
+    stays["valid_until_ts"] = [one + (100 - gap) * 86_400 for one in starts]
+    assert (one_table(write(tmp_path / "stays.parquet", stays)).kind == "scd2") is (gap == 0)
+
+
+def test_times_may_have_nanoseconds(tmp_path: Path) -> None:
+    at = pa.array([1_735_689_600_000_000_001 + n * 3_600_000_000_000 for n in range(30)], pa.timestamp("ns"))
+    table = one_table(write(tmp_path / "pings.parquet", {"ping_id": range(30), "sent_at": at, "loaded_at": at}))
+    assert (table.event_time, table.available_time) == ("sent_at", "loaded_at")
+
+
 def test_dates_of_birth_are_personal_and_no_event(tmp_path: Path) -> None:
     born = [date(1980, 1, 1) + timedelta(days=n) for n in range(30)]
     table = one_table(write(tmp_path / "people.parquet", {"person_id": range(30), "birth_date": born}))
@@ -262,6 +277,21 @@ def test_drafts_are_complete_and_their_test_holds(warehouse: Path) -> None:
     assert (warehouse / "out" / "registry.yaml").read_text("utf-8").count("are keys of 'riders'") == 1
 
 
+@pytest.mark.parametrize("is_epoch", [True, False])
+def test_each_time_of_a_draft_has_a_value_of_its_own_type(warehouse: Path, is_epoch: bool) -> None:
+    loaded = [one + timedelta(days=1) for one in hours(60)]
+    rides = {
+        "ride_id": range(60),
+        "rider_id": [n % 9 for n in range(60)],
+        "started_at": [int(one.timestamp()) for one in hours(60)] if is_epoch else hours(60),
+        "loaded_at": loaded if is_epoch else [one.date() for one in loaded],
+    }
+    write(warehouse / "tables" / "rides.parquet", rides)
+    assert "Correct" not in called(warehouse).output
+    table = read_inputs(warehouse / "out" / RUN).view.tables["rides"]
+    assert (table.event_time, table.available_time) == ("started_at", "loaded_at")
+
+
 def test_drafts_overwrite_nothing(warehouse: Path) -> None:
     called(warehouse)
     before = (warehouse / "out" / "registry.yaml").stat().st_mtime_ns
@@ -280,6 +310,12 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"no parquet")
     with pytest.raises(MachineError, match="cannot be read as parquet"):
         inferred(tmp_path)
+    (tmp_path / "cities.csv").write_bytes("city_id,name\n1,Orl\u00e9ans\n".encode("latin-1"))
+    with pytest.raises(MachineError, match="cannot be read as csv: 'utf-8' codec"):
+        inferred(tmp_path / "cities.csv")
+    (tmp_path / "nested.jsonl").write_text('{"event": {"id": 1}}\n', encoding="utf-8")
+    with pytest.raises(MachineError, match="no column that the registry can hold: event"):
+        inferred(tmp_path / "nested.jsonl")
     with pytest.raises(UserError) as missing:
         find_tables([tmp_path / "nowhere"])
     (tmp_path / "empty").mkdir()

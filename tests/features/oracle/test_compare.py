@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -67,10 +68,25 @@ def test_what_the_order_of_adding_can_bring_about_is_no_difference(
     at = datetime(2024, 1, 1, tzinfo=UTC)
     rows = [{"id": i, "user_id": 1, "amount": each, "redeemed_at": at, "loaded_at": at}
             for i, each in enumerate(amounts)]  # fmt: skip
-    frames = {"redemptions": Frame.of(view.source("redemptions").table_schema, rows)}
+    frames = {"redemptions": Frame.of(view.source("redemptions").table.column_types, rows)}
     right = expected(view, frames, at + timedelta(days=1))
     actual = right.with_rows([{**right.rows[0], "tenths": tenths}])
     assert (differences(right, actual, view) == ()) is same
+
+
+@pytest.mark.parametrize(("dtype", "sql", "value", "same"), [
+    ("string", "CASE WHEN approx_count_distinct(amount) > 3 THEN 'many' ELSE 'few' END", "few", False),
+    ("decimal(12,1)", "approx_count_distinct(amount) * 1.5", Decimal("30.0"), True),
+])  # fmt: skip
+def test_what_is_computed_from_an_approximate_count_is_compared_by_its_type(
+    dtype: str, sql: str, value: object, same: bool, user_offers: Callable[..., View]
+) -> None:
+    of = {"sql": sql, "source": "redemptions"}
+    view = user_offers(features=[{"name": "amounts", "dtype": dtype, "expression": of}])
+    row = {"user_id": 1, "as_of": datetime(2024, 1, 1, tzinfo=UTC)}
+    other = "many" if isinstance(value, str) else Decimal("28.5")
+    one, two = (Frame.of(view.output, [{**row, "amounts": each}]) for each in (value, other))
+    assert (differences(one, two, view) == ()) is same
 
 
 @pytest.mark.parametrize(("count", "got", "same"), [

@@ -9,9 +9,11 @@ from palmette.features.frame import Frame
 from palmette.features.frame_json import expected_of_unit_test, timestamp_of
 from palmette.features.frames.calendar import frames_of
 from palmette.features.oracle import differences, expected
+from palmette.features.oracle.reference import as_stored
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import FeatureSpec, UnitTest
 from palmette.features.spec.resolve import load_view, resolve
+from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
 
 OFFERS = Path(__file__).parents[3] / "examples" / "offers"
@@ -42,7 +44,12 @@ def test_float_columns_hold_32_bits() -> None:
     view = resolve(spec, registry)
     at = datetime(2024, 1, 1, tzinfo=UTC)
     rows = [{"id": 1, "site": "a", "at": at, "ph": 0.2, "vector": [0.2, None]}]
-    frames = {"probes": Frame.of(view.source("probes").table_schema, rows)}
+    frames = {"probes": Frame.of(view.source("probes").table.column_types, rows)}
     (row,) = expected(view, frames, at + timedelta(days=1)).rows
     assert row["ph"] == 0.20000000298023224
     assert row["vector"] == [0.20000000298023224, None]
+
+
+def test_floats_in_maps_hold_32_bits() -> None:
+    frame = Frame({"levels": SparkType.parse("map<string,float>")}, ({"levels": {"a": 0.2}},))
+    assert as_stored(frame).rows == ({"levels": {"a": 0.20000000298023224}},)

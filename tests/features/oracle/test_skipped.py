@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -16,6 +17,8 @@ from palmette.features.frame import Frame
 from palmette.features.frames import scenarios
 from palmette.features.harness.connect import CaseResult, ScriptCase
 from palmette.features.oracle import NotCovered, differences, expected
+from palmette.features.oracle.expression import compile_group
+from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
 
 OF_SQUARES = {"sql": "regr_sxx(amount, amount)", "source": "redemptions"}
@@ -101,6 +104,12 @@ def test_a_view_without_any_case_is_refused_with_the_feature_and_the_reason(
     attempt = TestcaseGenerator(view).run(GeneratorInput(request=RunRequest(fsc=empty, dfr=empty, run=empty)), context)
     (found,) = attempt.violations
     assert found.code == "no-oracle" and why in found.message
+
+
+@pytest.mark.parametrize("sql", ["percentile(amount)", "max_by(amount)", "corr(amount)", "sum()"])
+def test_a_call_with_too_few_arguments_is_not_covered(sql: str) -> None:
+    with pytest.raises(NotCovered, match="arguments"):
+        compile_group(sql, {"amount": SparkType("double")}, ZoneInfo("UTC"))
 
 
 def test_the_differential_check_says_what_it_skipped_and_judges_the_rest(view: View) -> None:

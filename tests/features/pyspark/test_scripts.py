@@ -269,7 +269,7 @@ def test_steps_know_the_cutoff(cutoff: str, harness: ConnectHarness, tmp_path: P
         {"id": i, "who": "ab"[i % 2], "amount": float(i) if i % 5 else None, "at": at}
         for i, at in enumerate([*times, *times])
     ]
-    schema = resolved.source("orders").table_schema
+    schema = resolved.source("orders").table.column_types
     frames = {name: Frame.of(schema, rows) for name in resolved.tables}
     given = None if cutoff == "spine" else as_of
     path = tmp_path / "script.py"
@@ -301,7 +301,7 @@ def test_readings_that_the_clock_skipped_come_when_the_oracle_says(harness: Conn
     view, midnight = resolve(spec, registry), datetime(2025, 9, 7)  # noqa: DTZ001 - a reading
     minutes = (-1440, -780, -660, -1, 0, 30, 59, 60, 61, 90)
     rows = [{"id": at, "site": "a", "raised": midnight + timedelta(minutes=at)} for at in minutes]
-    frames = {"faults": Frame.of(view.source("faults").table_schema, rows)}
+    frames = {"faults": Frame.of(view.source("faults").table.column_types, rows)}
     timestamps = [
         datetime(2025, 9, 7, hour, minute, tzinfo=UTC) for hour, minute in ((4, 0), (4, 30), (5, 0), (16, 15))
     ]

@@ -48,6 +48,14 @@ def test_readme_wins_over_neighbours(
     assert [parameter.name for parameter in build.parameters] == ["sources", "as_of"]
 
 
+def test_prose_of_a_readme_that_only_looks_like_an_import(
+    repository: Callable[[str], Path], run_spec: Run, user_offers: Callable[..., View]
+) -> None:
+    root = repository("layered")
+    (root / "README.md").write_text("The nightly jobs import data as is.\n", encoding="utf-8")
+    assert read_conventions(root, run_spec, user_offers()).style.imports
+
+
 def test_single_neighbour_is_enough(
     repository: Callable[[str], Path], run_spec: Run, user_offers: Callable[..., View]
 ) -> None:

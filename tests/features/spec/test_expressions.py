@@ -76,6 +76,7 @@ def test_types_are_those_of_spark(warm_spark: WarmSpark) -> None:
         ("i j", "bad-expression"),
         ("i as j", "bad-expression"),
         ("i; drop table x", "bad-expression"),
+        ("i;", "bad-expression"),
         ("select 1", "bad-expression"),
         ("'open", "bad-expression"),
         ("(i", "bad-expression"),
@@ -106,6 +107,7 @@ def test_types_are_those_of_spark(warm_spark: WarmSpark) -> None:
         ("size(s)", None),
         ("abs(s)", "illegal-type"),
         ("transform(a, x -> x + no)", "unknown-column"),
+        ("aggregate(a, (x, y) -> x + y)", None),  # without a start, its type is unknown
         ("t - t > interval 1 day", None),
         ("`i` + 1", None),
     ],

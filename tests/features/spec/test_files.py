@@ -87,6 +87,13 @@ def test_partitions_end_at_midnight(folder: Path) -> None:
         assert [problem.code for problem in mistakes(folder / "run.yaml")] == codes
 
 
+def test_an_unknown_zone_is_left_to_the_specification(folder: Path) -> None:
+    text = (CASES / "base.yaml").read_text("utf-8").replace("cutoff: run, zone: UTC", "cutoff: partition, zone: Berlin")
+    (folder / "base.yaml").write_text(f"{text}output: {{partition: on_day}}\n", encoding="utf-8")
+    (folder / "run.yaml").write_text(RUN, encoding="utf-8")
+    assert not mistakes(folder / "run.yaml")
+
+
 def test_run_file(folder: Path) -> None:
     (folder / "run.yaml").write_text(RUN, encoding="utf-8")
     assert not mistakes(folder / "run.yaml")
@@ -168,6 +175,12 @@ def test_a_text_that_spark_would_read_otherwise_is_refused_with_its_place(
     (problem,) = check_samples(parse_located(registry, Registry, "dfr"), tmp_path)
     assert problem.code == "unreadable-sample" and says in problem.message
     assert problem.field == "tables[0].path" and "format" not in problem.remedy
+
+
+def test_decimals_have_up_to_38_digits(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("id,note,tags\n1,x,12345678901234567890.1234567890\n", encoding="utf-8")
+    registry = TEXT.replace("FORM", "csv").replace("TYPE", "decimal(38,10)")
+    assert check_samples(parse_located(registry, Registry, "dfr"), tmp_path) == []
 
 
 @pytest.mark.parametrize("name", FORMATS)

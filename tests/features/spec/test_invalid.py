@@ -60,6 +60,12 @@ def test_what_follows_from_a_mistake_is_not_reported(was: str, now: str, code: s
     assert code in codes and not codes & {"derivation-cycle", "lookup-outside-grain"}
 
 
+def test_a_column_of_a_wrong_step_is_known(tmp_path: Path) -> None:
+    steps = "[{gap: {column: days, by: [user_id]}}, {filter: days > 1}]"
+    text = BASE["fsc"].replace("features:\n", f"  - {{name: people, table: users, steps: {steps}}}\nfeatures:\n", 1)
+    assert [problem.code for problem in problems_of({**BASE, "fsc": text}, tmp_path)] == ["not-events"]
+
+
 def test_base_is_valid() -> None:
     view = load_view(CASES / "base.yaml", CASES / "registry.yaml")
     assert view.name == "user_shop"

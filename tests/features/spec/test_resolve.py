@@ -1,6 +1,7 @@
 """What a valid specification resolves to, and that no document breaks the resolution."""
 
 import copy
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from palmette.documents import parse_document, read_document
 from palmette.errors import InputError
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.fsc import Aggregate, FeatureSpec, Lookup
+from palmette.features.spec.literals import to_python
 from palmette.features.spec.resolve import load_view, resolve
 from palmette.features.spec.values import SparkType
 from palmette.features.spec.view import View
@@ -72,7 +74,7 @@ def test_source_is_split_where_steps_look_at_other_events(view: View) -> None:
         "size": "string",
         "days_between": "double",
     }
-    assert str(orders.table_schema["note"]) == "string"
+    assert str(orders.table.column_types["note"]) == "string"
     assert [source.name for source in view.sources] == ["orders", "browsing"]
 
 
@@ -133,6 +135,12 @@ def test_spine_and_partition() -> None:
     assert list(view.output) == ["user_id", "decision_id", "accepted", "as_of", "a", "day"]
     assert view.output["day"] == SparkType("date")
     assert "decisions" in view.tables
+
+
+def test_decimals_have_up_to_38_digits() -> None:
+    assert to_python("12345678901.5", SparkType.parse("decimal(38,18)")) == Decimal("12345678901.5")
+    with pytest.raises(ValueError, match="does not fit"):
+        to_python("1234567890123456789012345678.12345678901", SparkType.parse("decimal(38,10)"))
 
 
 @pytest.mark.parametrize(

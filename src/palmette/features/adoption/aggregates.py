@@ -104,6 +104,8 @@ def _vocabulary(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
         return {"function": _PLAIN[name], "of": trees.text_of(rows.value(arguments[0]))}
     if name in _PERCENTILES:
         p = 0.5 if name == "median" else trees.number_of(arguments[1])
+        if p is None:
+            return None
         found = {"function": "percentile", "of": trees.text_of(rows.value(arguments[0])), "p": p}
         return found | ({"approximate": True} if _PERCENTILES[name] else {})
     if name in ("max_by", "min_by"):
@@ -199,6 +201,8 @@ def _values_in_order(tree: Tree, rows: RowChoice) -> dict[str, Any] | None:
         return None
     newest_first = len(array.expressions) > 1 and array.expressions[1].sql() == "FALSE"
     struct = rows.value(array.expressions[0].expressions[0])
+    if function_name(struct) != "struct":
+        return None
     *order, value = struct.expressions
     if not isinstance(value, exp.Alias) or newest_first != ("k" in found):
         return None

@@ -121,7 +121,9 @@ class Drafter:
         while True:
             tree = tree.unnest()
             if isinstance(tree, exp.Cast):
-                dtype = dtype or SparkType.parse(tree.to.sql("spark"))
+                dtype = dtype or _cast_to(tree)
+                if dtype is None:
+                    raise NotReadError(f"{tree.to.sql('spark').lower()} is not a type of a specification")
                 tree = tree.this
                 continue
             values = tree.args.get("expressions", [])
@@ -333,7 +335,11 @@ def _has_default(node: exp.Expr) -> bool:
 
 
 def _cast_to(above: object) -> SparkType | None:
-    return SparkType.parse(above.to.sql("spark")) if isinstance(above, exp.Cast) else None
+    """The type of a cast; None for anything else, and for a type that specifications lack."""
+    try:
+        return SparkType.parse(above.to.sql("spark")) if isinstance(above, exp.Cast) else None
+    except ValueError:
+        return None
 
 
 def _constant(tree: Tree) -> object:
@@ -341,6 +347,8 @@ def _constant(tree: Tree) -> object:
     tree = tree.this if isinstance(tree, exp.Cast) else tree
     if isinstance(tree, exp.Boolean):
         return bool(tree.this)
+    if tree.is_number:
+        return yaml.safe_load(tree.sql())
     if isinstance(tree, exp.Literal):
-        return tree.name if tree.is_string else yaml.safe_load(tree.name)
+        return tree.name
     raise NotReadError(f"the default {text_of(tree)} is not a plain value")

@@ -235,21 +235,22 @@ def aggregated(reading: ScriptReading, grouped: Grouped, aggregates: Sequence[tu
 
 def join(reading: ScriptReading, left: Frame, right: Frame, on: Sequence[str], how: str) -> Frame:
     """A join on columns of the same name."""
+    how = how.lower().replace("_", "")
+    if isinstance(left, SymbolicRows) and isinstance(right, SymbolicRows) and (left.are_cutoffs or right.are_cutoffs):
+        rows = left if right.are_cutoffs else right
+        return replace(rows, columns={**rows.columns, AS_OF: exp.column(AS_OF)})
+    everything = how in ("full", "outer", "fullouter") and isinstance(right, Keyed)
+    if not everything and how not in ("left", "leftouter", "inner"):
+        raise NotReadError(f"a join of kind {how!r} is not understood")
     if isinstance(left, SymbolicRows) and isinstance(right, SymbolicRows):
-        if right.are_cutoffs or left.are_cutoffs:
-            rows = left if right.are_cutoffs else right
-            return replace(rows, columns={**rows.columns, AS_OF: exp.column(AS_OF)})
         return _with_dimension(left, right, on, how)
     keys = tuple(name for name in on if name != AS_OF)
     if isinstance(left, SymbolicRows):
         left = spine_of(reading, left, cast(Keyed, right).keys)
     if isinstance(right, SymbolicRows):
         return _with_lookups(reading, left, right, keys, how)
-    if how not in ("left", "leftouter", "left_outer", "full", "outer", "fullouter", "full_outer", "inner"):
-        raise NotReadError(f"a join of kind {how!r} is not understood")
     if how == "inner":
         reading.note("an inner join drops keys without rows; a specification keeps them")
-    everything = how.startswith(("full", "outer"))
     keys = tuple(dict.fromkeys([*left.keys, *(key for key in right.keys if everything)]))
     return Keyed(
         keys,

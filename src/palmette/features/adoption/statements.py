@@ -50,7 +50,7 @@ def _result(reading: ScriptReading, query: exp.Expr, tables: Mapping[str, Frame]
     frame = _source(reading, query.args["from_"].this, known)
     used = {column.name for column in query.find_all(exp.Column)}
     for join in query.args.get("joins") or ():
-        how = (join.side or join.kind or "inner").lower()
+        how = f"{join.side}{join.kind}" or "inner"
         right, keys = _source(reading, join.this, known), _join_keys(join)
         if twice := used & {*frame.columns} & {*right.columns} - {*keys}:
             raise NotReadError(f"{min(twice)!r} is a column of both sides of a join in a statement")

@@ -68,20 +68,15 @@ def as_value(timestamp: datetime | None, column: RegisteredColumn, zone: ZoneInf
     """A timestamp in the column's type, rounded down to its resolution."""
     if timestamp is None:
         return None
-    kind = column.type.parsed
-    match kind.name:
+    match column.type.parsed.name:
         case "timestamp":
             return timestamp.astimezone(UTC)
         case "timestamp_ntz":
             return wall(timestamp, zone)
         case "date":
             return day_of(timestamp, zone)
-        case "string":
-            return timestamp.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
-        case _ if kind.is_integer:
-            return micros(timestamp) // {"s": 1_000_000, "ms": 1000, "us": 1}[column.unit or "s"]
         case _:
-            return None
+            return micros(timestamp) // {"s": 1_000_000, "ms": 1000, "us": 1}[column.unit or "s"]
 
 
 def dated(table: Table, row: dict[str, Any], zone: ZoneInfo) -> dict[str, Any]:
@@ -116,7 +111,5 @@ def partition_value(timestamp: datetime | None, column: RegisteredColumn) -> Any
             return day
         case "string":
             return day.isoformat()
-        case "timestamp":
-            return datetime.combine(day, time(), UTC)
         case _:
             return int(day.strftime("%Y%m%d"))

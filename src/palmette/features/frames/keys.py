@@ -50,7 +50,7 @@ def _links(view: View) -> Iterator[tuple[ColumnRef, ColumnRef]]:
 
 
 def _source_links(view: View, source: ViewSource) -> Iterator[tuple[ColumnRef, ColumnRef]]:
-    origins = {name: ColumnRef(source.table.name, name) for name in source.table_schema}
+    origins = {name: ColumnRef(source.table.name, name) for name in source.table.column_types}
     for step in source.steps:
         for read in reads_of([step]):
             for here, there in pairs(read.on).items():

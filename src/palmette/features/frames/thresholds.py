@@ -24,6 +24,8 @@ Addition = Callable[[ScenarioBuilder], None]
 _COUNTS = ("count", "count_distinct", "approx_count_distinct")
 MOST_EVENTS = 12
 """Conditions on higher counts are left to the random scenarios; these cases must stay readable."""
+MOST_DAYS = 36525
+"""A longer age only stands for `never`, as in `coalesce(days_since_order, 999999)`."""
 MOST_THRESHOLDS = 6
 """Maximum number of thresholds per feature."""
 STEPS = 8
@@ -46,7 +48,7 @@ def thresholds(builder: ScenarioBuilder) -> None:
             continue
         fixture = builder.fixture_of(feature.name)
         for number in numbers[:MOST_THRESHOLDS]:
-            if computed.function == "days_since_last":
+            if computed.function == "days_since_last" and number <= MOST_DAYS:
                 _ages(builder, feature, table, fixture, number)
             elif computed.function in _COUNTS and number <= MOST_EVENTS:
                 _counts(builder, feature, table, fixture, int(number))

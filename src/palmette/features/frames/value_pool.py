@@ -4,6 +4,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,7 @@ from sqlglot.errors import SqlglotError
 from palmette.features.oracle.patterns import format_clock
 from palmette.features.spec import RegisteredColumn, SparkType, View, fsc, fsc_steps
 from palmette.features.spec.type_rules import BITS
+from palmette.features.spec.values import EXACT
 
 Literal = str | int | float | bool
 _DATED = re.compile(r"'(\d{4})-\d\d?-\d\d?")
@@ -218,7 +220,7 @@ def typed(kind: SparkType, value: Literal) -> Any:
         if kind.name in _FROM_TEXT:
             return _FROM_TEXT[kind.name](value) if isinstance(value, str) else None
         if kind.name == "decimal":
-            return Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale))
+            return Decimal(str(value)).quantize(Decimal(1).scaleb(-kind.scale), context=EXACT)
         return int(value) if kind.is_integer else float(value) if kind.is_numeric else None
     except (ValueError, ArithmeticError):
         return None
@@ -230,9 +232,15 @@ def _near_literals(column: RegisteredColumn, kind: SparkType, predicate_values: 
     if kind.name == "string":
         return _texts(column.name, literals, predicate_values)
     values = [typed(kind, value) for value in literals]
-    step = step_of(kind)
-    known = [value for value in values if value is not None]
-    return [near for value in known for near in ([value] if step is None else [value, value + step, value - step])]
+    return [near for value in values if value is not None for near in _around(value, step_of(kind))]
+
+
+def _around(value: Any, step: Any) -> Iterator[Any]:
+    """The value, and the next ones on both sides, except outside the calendar."""
+    yield value
+    for change in (step, -step) if step is not None else ():
+        with suppress(OverflowError):
+            yield value + change
 
 
 def step_of(kind: SparkType) -> Any:
@@ -300,7 +308,7 @@ def _usual(column: RegisteredColumn, kind: SparkType, predicate_values: Predicat
             whole = min(kind.precision - kind.scale, 7)
             large = Decimal(10) ** whole - 1
             cent = Decimal(1).scaleb(-kind.scale)
-            return [*(Decimal(value).quantize(cent) for value in (3, 12, 0, -5, large)), cent]
+            return [*(Decimal(value).quantize(cent, context=EXACT) for value in (3, 12, 0, -5, large)), cent]
         case "date":
             return list(_DAYS)
         case "timestamp":

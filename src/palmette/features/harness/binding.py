@@ -64,7 +64,7 @@ def _unbound(parameter: Parameter, entry: str, tables: Collection[str]) -> str:
     annotation = f": {parameter.annotation}" if parameter.annotation else ""
     return (
         f"UnboundParameter: nothing is known to pass for {parameter.name + annotation!r} of {entry}; "
-        f"known are spark, tables, as_of, config, and the tables {', '.join(sorted(tables))}"
+        f"known are spark, tables, as_of, and the tables {', '.join(sorted(tables))}"
     )
 
 

@@ -177,8 +177,8 @@ def columns(source: ScriptTree, node: ast.AST) -> Iterator[str]:
 def _siblings(source: ScriptTree, name: str) -> list[str]:
     """The next column of the same type, for each table of the view that has the column `name`."""
     for item in source.view.sources:
-        kind: SparkType | None = item.table_schema.get(name)
-        names = [other for other, of in item.table_schema.items() if of == kind]
+        kind: SparkType | None = item.table.column_types.get(name)
+        names = [other for other, of in item.table.column_types.items() if of == kind]
         if kind is not None and len(names) > 1:
             return [names[(names.index(name) + 1) % len(names)]]
     return []
@@ -191,10 +191,11 @@ _TOKENS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def queries(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
+def queries(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Changes one token of a query: an operator, a keyword, a function, a number or an interval."""
     query, in_between = str(getattr(node, "value", "")), False
-    is_query = isinstance(node, ast.Constant) and re.match(r"(?:\s|--.*\n)*(WITH|SELECT)\b", query, re.IGNORECASE)
+    is_text = isinstance(node, ast.Constant) and id(node) not in source.docstrings
+    is_query = is_text and re.match(r"(?:\s|--.*\n)*(WITH|SELECT)\b", query, re.IGNORECASE)
     for before, token in pairwise(sqlglot.tokenize(query, read="spark") if is_query else ()):
         text, is_operand = token.text.upper(), before.token_type in (TokenType.VAR, TokenType.NUMBER, TokenType.R_PAREN)
         others = _TOKENS.get(text, ()) if is_operand or text not in ("*", "-") else ()

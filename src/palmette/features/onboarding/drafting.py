@@ -143,7 +143,7 @@ class _View:
         return f"{self.entity}_{self.events.data.name}"
 
     def specification(self) -> Iterator[str]:
-        table, time_column = self.events.data, self.events.times["event_time"]
+        table = self.events.data
         yield _HEAD.format(format="fsc") + "fsc: 1"
         yield f"feature_view: {self.name}"
         yield f"description: What the {table.name} of a {self.entity} show.  # in your words: what it is for"
@@ -156,8 +156,7 @@ class _View:
         yield f"    given:\n      {table.name}:"
         for number, seconds in enumerate((-1, 0), start=1):
             row = {**{key: self._value(key, number) for key in self.events.keys}, self.key: self._value(self.key, 1)}
-            instant = self._instant(seconds)
-            times = dict.fromkeys(self.events.times.values(), instant) | {time_column: instant}
+            times = {name: self._instant(name, seconds) for name in self.events.times.values()}
             yield f"        - {flow(row | times)}"
         yield f"    expect:\n      - {flow({self.key: self._value(self.key, 1), f'{table.name}_30d': 1})}\n"
 
@@ -176,12 +175,11 @@ class _View:
     def _value(self, name: str, number: int) -> Any:
         kind = self.events.data.column(name).type
         if kind.is_temporal or name in self.events.units:
-            return self._instant()
+            return self._instant(name)
         return number if kind.is_numeric else str(number)
 
-    def _instant(self, seconds: int = 0) -> Any:
-        """A value of the event time near the cut-off; a whole day for dates."""
-        name = self.events.times["event_time"]
+    def _instant(self, name: str, seconds: int = 0) -> Any:
+        """A value of a time column near the cut-off; a whole day for dates."""
         kind, unit = self.events.data.column(name).type, self.events.units.get(name)
         if kind.name == "date":
             return str(self.day + timedelta(days=-1 if seconds else 0))

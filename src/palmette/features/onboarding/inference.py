@@ -130,6 +130,7 @@ def infer(tables: Sequence[TableData]) -> list[InferredTable]:
     for one in found:
         referring = (other.data.rows for other in found if one.data.name in dict(other.references).values())
         _decide_kind(one, max(referring, default=0))
+        one.units = {name: unit for name, unit in one.units.items() if name in one.times.values()}
     return found
 
 
@@ -205,7 +206,6 @@ def _decide_kind(one: InferredTable, referring: int) -> None:
         keys, has_states = _state_keys(one, *pair)
         if keys:
             one.kind, one.keys, one.times = "scd2", keys, {"valid_from": pair[0], "valid_to": pair[1]}
-            _need_unit(one)
             one.note("kind", "likely" if has_states else "guess", f"{pair[0]} is not after {pair[1]} in any row")
             if has_states:
                 one.note("keys", "likely", f"states of {' and '.join(keys)} follow one another")
@@ -216,7 +216,6 @@ def _decide_kind(one: InferredTable, referring: int) -> None:
             "no column says when a row happened" if event is None else f"{event!r} describes what other tables refer to"
         )
         one.note("kind", "likely" if event is None else "guess", reason)
-        one.units = {}
         return
     one.kind, one.times = "event", {"event_time": event}
     known = _available_time(one, event, list(times))
@@ -231,11 +230,6 @@ def _decide_kind(one: InferredTable, referring: int) -> None:
             "likely" if re.search(_EVENT_NAMES[1], snake_case(event)) else "guess",
             f"{event!r} by its name",
         )
-    _need_unit(one)
-
-
-def _need_unit(one: InferredTable) -> None:
-    one.units = {name: unit for name, unit in one.units.items() if name in one.times.values()}
 
 
 def _time_columns(one: InferredTable) -> Iterator[tuple[str, str]]:
@@ -272,7 +266,6 @@ def _state_keys(one: InferredTable, start: str, end: str) -> tuple[tuple[str, ..
 
     No columns, if some have several rows, but none has such states: these are events that last.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     own = tuple(name for name in one.keys if name != start) or one.keys
@@ -280,7 +273,7 @@ def _state_keys(one: InferredTable, start: str, end: str) -> tuple[tuple[str, ..
     repeats = False
     for names in (own, *others):
         rows = one.data.table.select([*names, start, end]).sort_by([(name, "ascending") for name in (*names, start)])
-        begin, stop = (rows[name].cast(pa.timestamp("us")).cast("int64") for name in (start, end))
+        begin, stop = (_microseconds(rows[name], one.units.get(name)).cast("int64") for name in (start, end))
         gap = pc.subtract(begin.slice(1), stop.slice(0, len(rows) - 1))
         follows = pc.and_(pc.greater_equal(gap, 0), pc.less_equal(gap, _DAY_US))
         same = [pc.equal(rows[name].slice(1), rows[name].slice(0, len(rows) - 1)) for name in names]
@@ -348,10 +341,14 @@ def _available_time(one: InferredTable, event: str, times: Sequence[str]) -> str
 
 
 def _instants(one: InferredTable, name: str) -> Any:
-    """A time column in microseconds; in UTC if it has a zone."""
+    return _microseconds(one.data.column(name).values, one.units.get(name))
+
+
+def _microseconds(values: Any, unit: str | None) -> Any:
+    """Times, or integers of this unit, in microseconds; in UTC if they have a zone."""
     import pyarrow as pa
 
-    return one.data.column(name).values.cast(pa.timestamp(one.units.get(name, "us"))).cast(pa.timestamp("us"))
+    return (values.cast(pa.timestamp(unit)) if unit else values).cast(pa.timestamp("us"), safe=False)
 
 
 def _snapshot_key(one: InferredTable, event: str) -> str | None:
@@ -389,7 +386,7 @@ def _length(column: TableColumn) -> int | None:
 
 
 def latest_day(tables: Sequence[InferredTable]) -> date | None:
-    """The day after the last event."""
+    """The day of the last event."""
     days = list[date]()
     for one in tables:
         if name := one.times.get("event_time"):

@@ -156,15 +156,15 @@ def read_table(files: TableFiles) -> TableData:
     import pyarrow as pa
     import pyarrow.dataset as ds
 
-    options: dict[str, Any] = {"format": _csv_format(files.path) if files.format == "csv" else files.format}
-    options["partitioning"] = ds.partitioning(flavor="hive") if files.path.is_dir() else None
+    options: dict[str, Any] = {"partitioning": ds.partitioning(flavor="hive") if files.path.is_dir() else None}
     try:
+        options["format"] = _csv_format(files.path) if files.format == "csv" else files.format
         data = ds.dataset(files.path, **options)
         if files.format == "json":  # Arrow drops the zones of times.
             texts = [one.with_type(pa.string()) if pa.types.is_timestamp(one.type) else one for one in data.schema]
             data = ds.dataset(files.path, **options, schema=pa.schema(texts))
         rows = data.head(MOST_ROWS + 1)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError, csv.Error, pa.ArrowException) as error:
         message = f"{str(files.path)!r} cannot be read as {files.format}: {str(error).splitlines()[0]}"
         raise MachineError(message, "Correct the file, or name others.", code="unreadable-table") from error
     rows, is_whole = rows.slice(0, MOST_ROWS), rows.num_rows <= MOST_ROWS
@@ -181,6 +181,9 @@ def read_table(files: TableFiles) -> TableData:
             columns.append(TableColumn(name, _type(values.type), values))
         except ValueError:
             left_out.append(f"{name} ({values.type})")
+    if not columns:
+        message = f"{str(files.path)!r} has no column that the registry can hold: {', '.join(left_out)}"
+        raise MachineError(message, "Flatten it, or name others.", code="unreadable-table")
     kept = pa.table({one.name: one.values for one in columns})
     return TableData(files, tuple(columns), rows.num_rows, is_whole, folders, tuple(left_out), kept)
 

@@ -8,13 +8,13 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from palmette.features.oracle.casts import EXACT, in_range, to_decimal, to_single
+from palmette.features.oracle.casts import in_range, to_decimal, to_single
 from palmette.features.oracle.clock import at_wall, plus, plus_months, wall
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.typed import TypedExpression, common, constant, lift, to
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import Operator
-from palmette.features.spec.values import SparkType
+from palmette.features.spec.values import EXACT, SparkType
 
 Operation = Callable[[Any, Any], Any]
 Finish = Callable[[Any], Any] | None

@@ -5,16 +5,15 @@ import re
 import struct
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, timezone
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.clock import EPOCH, MICROSECOND, at_wall, day_of, micros, midnight, wall
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.spec.type_rules import BITS, STRING
-from palmette.features.spec.values import SparkType
+from palmette.features.spec.values import EXACT, SparkType
 
-EXACT = Context(prec=100)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+\Z", re.ASCII)
 _DATE = re.compile(r"(\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?\Z", re.ASCII | re.DOTALL)
@@ -39,7 +38,7 @@ def cast(value: Any, source: SparkType, target: SparkType, zone: ZoneInfo) -> An
             return _ZONED_CASTS[families](value, zone)
         if families in _CASTS:
             return _fitted(_CASTS[families](value), target)
-    except (ValueError, OverflowError) as error:
+    except (ValueError, ArithmeticError) as error:
         raise WouldFail(f"{value!r} as {target}") from error
     if target.name == "string":
         return _text(value, source, zone)
@@ -150,13 +149,14 @@ def zone_of(name: str | None) -> timezone | ZoneInfo | None:
         return None
     if name in ("Z", "UTC", "GMT"):
         return UTC
-    if name[0] in "+-":
-        hours, _, minutes = name[1:].partition(":") if ":" in name else (name[1:3], "", name[3:])
-        length = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        return timezone(-length if name[0] == "-" else length)
+    offset = re.sub(r"^(?:UTC|GMT)(?=[+-])", "", name)
     try:
+        if offset.startswith(("+", "-")):
+            hours, _, minutes = offset[1:].partition(":") if ":" in offset else (offset[1:3], "", offset[3:])
+            length = timedelta(hours=int(hours), minutes=int(minutes or 0))
+            return timezone(-length if offset[0] == "-" else length)
         return ZoneInfo(name)
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, OSError) as error:
         raise WouldFail(f"{name!r} is not a time zone") from error
 
 

@@ -5,7 +5,7 @@ forward by the length of the gap; ambiguous ones mean the earlier timestamp. Thi
 `zoneinfo` with `fold=0`.
 """
 
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from palmette.features.oracle.errors import NotCovered, WouldFail
@@ -16,12 +16,15 @@ MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1)
 
 
-def wall(timestamp: datetime, zone: ZoneInfo) -> datetime:
+def wall(timestamp: datetime, zone: tzinfo) -> datetime:
     """The local time of a timestamp, as a naive datetime."""
-    return timestamp.astimezone(zone).replace(tzinfo=None, fold=0)
+    try:
+        return timestamp.astimezone(zone).replace(tzinfo=None, fold=0)
+    except OverflowError as error:
+        raise WouldFail(f"{timestamp} lies outside the years 1 to 9999") from error
 
 
-def at_wall(reading: datetime, zone: ZoneInfo) -> datetime:
+def at_wall(reading: datetime, zone: tzinfo) -> datetime:
     """The timestamp of a local time."""
     try:
         return reading.replace(tzinfo=zone, fold=0).astimezone(UTC)
@@ -95,9 +98,17 @@ def timestamp_of(value: object, unit: str | None, zone: ZoneInfo) -> datetime | 
         case date():
             return midnight(value, zone)
         case int():
-            return EPOCH + {"s": 1_000_000, "ms": 1000, "us": 1}[unit or "s"] * value * MICROSECOND
+            return since_epoch({"s": 1_000_000, "ms": 1000, "us": 1}[unit or "s"] * value)
         case _:
             raise NotCovered(f"a time of type {type(value).__name__}")
+
+
+def since_epoch(micros: int) -> datetime:
+    """The timestamp so many microseconds after the epoch."""
+    try:
+        return EPOCH + micros * MICROSECOND
+    except OverflowError as error:
+        raise WouldFail(f"{micros} microseconds since 1970 lie outside the years 1 to 9999") from error
 
 
 def micros(timestamp: datetime) -> int:

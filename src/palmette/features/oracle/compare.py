@@ -57,8 +57,8 @@ class _Comparison:
         self.schema, self.view = schema, view
         self.others: Mapping[int, Sequence[Mapping[str, Any]]] = {}
         """By identity of an expected row: alternative values for it."""
-        computations = {feature.name: feature.computation for feature in view.features}
-        self.counts = {name for name, each in computations.items() if _is_approximate_count(each)}
+        numbers = [feature for feature in view.features if feature.dtype.is_numeric]
+        self.counts = {feature.name for feature in numbers if _is_approximate_count(feature.computation)}
 
     def rows(self, key: Mapping[str, Any], expected: list[Any], actual: list[Any]) -> list[Difference]:
         """The differences between the rows of one key, for the pairing with the fewest."""
@@ -85,8 +85,9 @@ class _Comparison:
     def alike(self, name: str, kind: SparkType, expected: Any, actual: Any) -> bool:
         if name not in self.counts or expected is None or actual is None:
             return alike(kind, expected, actual)
-        error = APPROXIMATE_COUNT * expected
-        return bool(expected - max(error, expected > 1) <= actual <= expected + error)
+        count = float(expected)
+        error = APPROXIMATE_COUNT * count
+        return bool(count - max(error, count > 1) <= actual <= count + error)
 
 
 def differences(expected: Frame, actual: Frame, view: View, limit: int = 5) -> tuple[Difference, ...]:

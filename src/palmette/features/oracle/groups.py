@@ -190,6 +190,9 @@ _COMPILERS: dict[str, Callable[[AggregateCall], TypedExpression]] = {
     "bit_or": partial(_bits, operator.or_),
     "bit_xor": partial(_bits, operator.xor),
 }
+_OF_TWO = (
+    "max_by", "min_by", "percentile", "percentile_approx", "approx_percentile", "covar_samp", "covar_pop", "corr",
+)  # fmt: skip
 AGGREGATES = {name: compiler for names, compiler in _COMPILERS.items() for name in names.split()}
 
 
@@ -200,8 +203,8 @@ def aggregate(name: str, nodes: Sequence[exp.Expr], scope: EvaluationScope, buil
     inner = [*nodes[0].expressions, *nodes[1:]] if unique else list(nodes)
     if any(isinstance(node, exp.Star) for node in inner):
         inner = []
-    if not inner and name != "count":
-        raise NotCovered(f"{name} without an argument")
+    if len(inner) < (2 if name in _OF_TWO or name.startswith("regr_") else name != "count"):
+        raise NotCovered(f"{name} with {len(inner)} arguments")
     return AGGREGATES[name](AggregateCall([build(node, rows) for node in inner], rows, unique))
 
 

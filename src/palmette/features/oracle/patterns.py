@@ -109,6 +109,10 @@ def _field(at: datetime, kind: str, width: int) -> str:
             return "AM" if at.hour < 12 else "PM"
         case "S":
             return f"{at.microsecond:06d}".ljust(9, "0")[:width]
+        case "Q" if width == 3:
+            return f"Q{(at.month + 2) // 3}"
+        case "Q" if width > 3:
+            raise NotCovered("a long quarter pattern")
         case "X" | "x" | "Z":
             return _offset_text(at.utcoffset() or timedelta(), kind, width)
     numbers = {

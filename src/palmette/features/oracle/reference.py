@@ -330,7 +330,7 @@ class Reference:
 
 def as_stored(frame: Frame) -> Frame:
     """Rounds the values of a frame to what columns of their types can hold."""
-    inexact = {name: kind for name, kind in frame.schema.items() if kind.name in ("float", "array")}
+    inexact = {name: kind for name, kind in frame.schema.items() if kind.name == "float" or kind.element}
     if not inexact:
         return frame
     rows = ({**row, **{name: stored(row[name], kind) for name, kind in inexact.items()}} for row in frame.rows)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +20,7 @@ from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.typed import Run, nulls_first, order_key, same
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import BIGINT
-from palmette.features.spec.values import SparkType
+from palmette.features.spec.values import EXACT, SparkType
 
 NUDGES = (1e-12, -1e-12)
 """Relative size; far above the effect of row order on a sum, far below the tolerance of comparisons."""
@@ -63,7 +64,11 @@ def total(values: Sequence[Any], kind: SparkType) -> Any:
     if kind.is_integer:
         return in_range(sum(values), BIGINT)
     wide = c.sum_type(kind)
-    return to_decimal(sum(values, Decimal(0)), wide) if wide and kind.name == "decimal" else sum_of(values)
+    return to_decimal(_added(values), wide) if wide and kind.name == "decimal" else sum_of(values)
+
+
+def _added(decimals: Sequence[Decimal]) -> Decimal:
+    return reduce(EXACT.add, decimals, Decimal(0))
 
 
 def mean(values: Sequence[Any], kind: SparkType) -> Any:
@@ -73,7 +78,7 @@ def mean(values: Sequence[Any], kind: SparkType) -> Any:
     if kind.is_integer:
         return float(Fraction(sum(values), len(values)))
     if kind.name == "decimal":
-        return to_decimal(sum(values, Decimal(0)) / len(values), c.average_type(kind))
+        return to_decimal(EXACT.divide(_added(values), len(values)), c.average_type(kind))
     return sum_of(values) / len(values)
 
 
@@ -118,7 +123,8 @@ def ranked(pairs: Iterable[tuple[Any, Any]], rank: Callable[[list[Any]], Any] = 
         rows.setdefault(key, []).append(row)
         first.setdefault(key, value)
     ranks = {key: found for key, members in rows.items() if (found := rank(members)) is not None}
-    return [first[key] for key in sorted(ranks, key=lambda key: (order_key(-ranks[key]), order_key(first[key])))]
+    by_value = sorted(ranks, key=lambda key: order_key(first[key]))
+    return [first[key] for key in sorted(by_value, key=lambda key: order_key(ranks[key]), reverse=True)]
 
 
 def distinct(values: Sequence[Any]) -> list[Any]:

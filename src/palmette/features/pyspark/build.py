@@ -275,11 +275,7 @@ class Build:
         ready = {name for step in steps for name in step}
         has_cutoff = self.scope.per_row or AS_OF in ready
         cutoff = [quoted(AS_OF) if has_cutoff else 'F.lit(as_of).alias("as_of")'] if AS_OF in view.output else []
-        columns = [
-            quoted(feature.name) if feature.name in ready else self._column(feature)
-            for feature in view.features
-            if not feature.internal
-        ]
+        columns = [quoted(one.name) if one.name in ready else self._column(one) for one in view.public]
         keys = [quoted(name) for name in (*view.grain, *view.kept)]
         output = self.last([*keys, *cutoff, *columns, *self._day(self.scope.cutoff.text)])
         return [f"features = {joined(first, calls, steps)}", output]

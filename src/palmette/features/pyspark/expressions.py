@@ -275,8 +275,9 @@ class _Translator:
             return self._call("count_distinct", first.expressions)
         if name == "startswith" and len(arguments) == 2:
             return method(self.code(arguments[0]), name, self.code(arguments[1]).text)
-        if name == "round" and first is not None and all(item.name.isdigit() for item in arguments[1:]):
-            return call("F.round", self.code(first).argument, *(item.name for item in arguments[1:]))
+        digits = [item.sql() for item in arguments[1:]]
+        if name == "round" and first is not None and all(re.fullmatch(r"-?\d+", text) for text in digits):
+            return call("F.round", self.code(first).argument, *digits)
         if _FUNCTIONS.get(name, 0) not in (None, len(arguments)):
             raise _UncoveredError
         return self._call(name, arguments)

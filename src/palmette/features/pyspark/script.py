@@ -21,8 +21,7 @@ from palmette.features.spec.view import AS_OF, View, ViewFeature
 def write_features(build: Build, shape: FeatureFunctions) -> list[str]:
     """Source of the functions of all features in the output; adds the transforms that they share to the script."""
     build.write_sources()
-    public = [feature for feature in build.view.features if not feature.internal]
-    return [_FeatureBuild(build, shape, feature).source() for feature in public]
+    return [_FeatureBuild(build, shape, feature).source() for feature in build.view.public]
 
 
 class BuildFunction(NamedTuple):
@@ -41,8 +40,8 @@ def build_function(view: View, conventions: Conventions, home: str) -> BuildFunc
     code = function_source(view, conventions, "build", body)
     imports, code = respelt(code, conventions.style)
     if shape is not None and home != script:
-        public = [feature.name for feature in view.features if not feature.internal]
-        imports.append(f"from {conventions.module(view.name)} import {', '.join(public)}")
+        names = ", ".join(feature.name for feature in view.public)
+        imports.append(f"from {conventions.module(view.name)} import {names}")
     fixed = constants(scope, {}, code)
     return BuildFunction(tuple(imports), "\n".join([*fixed, *([""] * 2 if fixed else []), code]))
 
@@ -53,7 +52,7 @@ def _joined(build: Build, shape: FeatureFunctions) -> list[str]:
     table = build.table(next(iter(view.tables)))
     values = {"as_of": build.cutoff_name, "tables": table.partition("[")[0]}
     given = ", ".join(values.get(meaning_of(one), table) for one in shape.parameters)
-    public = [feature.name for feature in view.features if not feature.internal]
+    public = [feature.name for feature in view.public]
     first, *others = [f"{name}({given})" for name in public]
     calls = [f'join({call}, on={join_keys(keys)}, how="full")' for call in others]
     cutoff = [f'F.lit({build.cutoff_name}).alias("as_of")'] if AS_OF in view.output else []

@@ -46,7 +46,7 @@ class SourceTransforms:
 
 def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
     """Adds the transforms of a source to the script."""
-    early = Pipeline(scope, source, dict(source.table_schema))
+    early = Pipeline(scope, source, dict(source.table.column_types))
     add_steps(early, source.early)
     late = Pipeline(scope, source, dict(early.schema))
     window = None if looks_back(source) else containing(windows(scope.view, source), scope.view.zone)
@@ -60,7 +60,7 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
         known.prepared = scope.names.fresh(f"prepared_{source.name}")
         known.early_tables = list(early.parameters.values())
         what = ", whenever they happened"
-        what = " with the columns that its steps add" if early.schema != source.table_schema else what
+        what = " with the columns that its steps add" if early.schema != source.table.column_types else what
         doc = f"Rows of `{source.name}`{what}."
         _write(scope, known.prepared, identifier(source.table.name), early, doc)
         early = Pipeline(scope, source, early.schema)
@@ -102,7 +102,7 @@ def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> Non
     }
     days = _pruning(scope, source)
     events = ".".join([rows, *days.calls])
-    events += '.drop("as_of")' if AS_OF in source.table_schema else ""
+    events += '.drop("as_of")' if AS_OF in source.table.column_types else ""
     late.statements = days.statements + late.statements
     frames = [rows, *late.parameters, "spine"]
     doc = f"Each cut-off with the rows of `{source.name}` that were known at it."

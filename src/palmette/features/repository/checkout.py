@@ -32,10 +32,16 @@ class Function:
     module: str
     """Import name of its module."""
     path: str
+    owner: ast.ClassDef | None = None
+    """Its class if it is a method."""
 
     @property
     def name(self) -> str:
         return self.node.name
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.owner.name}.{self.name}" if self.owner is not None else self.name
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -81,10 +87,10 @@ class Module:
     @cached_property
     def methods(self) -> tuple[Function, ...]:
         """Methods of all classes at module level."""
-        return self._functions_of(node for found in self.classes for node in found.body)
+        return tuple(one for owner in self.classes for one in self._functions_of(owner.body, owner))
 
-    def _functions_of(self, nodes: Iterable[ast.stmt]) -> tuple[Function, ...]:
-        return tuple(Function(node, self.name, self.path) for node in nodes if isinstance(node, ast.FunctionDef))
+    def _functions_of(self, body: Iterable[ast.stmt], owner: ast.ClassDef | None = None) -> tuple[Function, ...]:
+        return tuple(Function(node, self.name, self.path, owner) for node in body if isinstance(node, ast.FunctionDef))
 
     @cached_property
     def classes(self) -> tuple[ast.ClassDef, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 from palmette.delivery.paths import is_obeyed
 from palmette.features.artefacts import Conventions, FunctionShape, Role
-from palmette.features.repository.checkout import Checkout, Module, dotted_name
+from palmette.features.repository.checkout import Checkout, Module, bound_names, dotted_name
 from palmette.features.repository.decorated import unfit_view
 from palmette.features.repository.habits import readable_formats, style_of, usual_entry, usual_options
 from palmette.features.repository.neighbours import (
@@ -77,7 +77,7 @@ def read_conventions(
         departures = (unfit,) if unfit is not None else departures
         shapes = _shapes(model) if model is not None else ()
         known = [one for one in shapes if one.role != "build" or _takes_cutoff(one)]
-        functions = _functions(readme.functions, known, _config_annotation(run, neighbours), view_name)
+        functions = _functions(readme.functions, known, _config_annotation(run, neighbours))
     paths = _Paths.of(checkout, neighbours)
 
     def place(*patterns: str) -> str:
@@ -226,13 +226,10 @@ def _instance(
     owner = found.builder.rpartition(".")[0]
     for one in neighbours if owner else ():
         theirs = respelt(owner, view_name, one.view)
-        for module in checkout.modules:
-            constants = {
-                node.targets[0].id: node.value
-                for node in (module.tree.body if module.is_test and theirs in module.text else ())
-                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-            }
-            for node in ast.walk(module.tree) if module.is_test and theirs in module.text else ():
+        for module in (each for each in checkout.modules if each.is_test and theirs in each.text):
+            assigned = [node for node in module.tree.body if isinstance(node, ast.Assign)]
+            constants = {name: node.value for node in assigned for name in bound_names(node)}
+            for node in ast.walk(module.tree):
                 if isinstance(node, ast.Call) and dotted_name(node.func) == theirs:
                     made = _Constants(constants).visit(copy.deepcopy(node))
                     names = {child.id for child in ast.walk(made) if isinstance(child, ast.Name)} - {theirs}
@@ -276,7 +273,7 @@ def _shapes(found: Skeleton) -> tuple[FunctionShape, ...]:
 
 
 def _functions(
-    stated: Sequence[FunctionShape], known: Sequence[FunctionShape], config: str, view_name: str
+    stated: Sequence[FunctionShape], known: Sequence[FunctionShape], config: str
 ) -> tuple[FunctionShape, ...]:
     """One function per role: named by the README, with a neighbour's signature; defaults if both are silent."""
     defaults = [shape for text in _DEFAULTS if (shape := parse_signature(text.format(config=config)))]
@@ -287,10 +284,7 @@ def _functions(
         is_whole = callable_as_is if shape in known else is_annotated
         merged[shape.role] = shape if is_whole else merged[shape.role].model_copy(update={"name": shape.name})
     order = dict.fromkeys(shape.role for shape in (*max(known, stated, key=len), *defaults))
-    return tuple(
-        merged[role].model_copy(update={"name": re.sub(r"\{\w+\}|<\w+>", view_name, merged[role].name)})
-        for role in sorted(order, key=lambda role: role == "main")
-    )
+    return tuple(merged[role] for role in sorted(order, key=lambda role: role == "main"))
 
 
 def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from palmette.features.artefacts import ScriptEntry, ScriptStyle
-from palmette.features.repository.checkout import Checkout, Function, Module, called_names, dotted_name
+from palmette.features.repository.checkout import Checkout, Function, Module, called_names, dotted_name, is_python
 from palmette.features.repository.neighbours import Neighbour, builder_of, entry_of, guard_of
 from palmette.features.signature import BY_NAME
 
@@ -45,7 +45,7 @@ def style_of(neighbours: Sequence[Neighbour], readme: str) -> ScriptStyle:
     for (dotted, local, text), _ in statements.most_common():
         usual.setdefault(dotted, (local, text))
     for code in re.findall(r"`?((?:from [\w.]+ )?import [\w.]+ as \w+)`?", readme):
-        for dotted, local, text in _import_statements(ast.parse(code)):
+        for dotted, local, text in _import_statements(ast.parse(code if is_python(code) else "")):
             usual[dotted] = (local, text)
     for name, local in re.findall(r"`(\w+) as (\w+)`", readme):
         if f"pyspark.sql.{name}" in _MODULES:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from palmette.features.artefacts import Parameter, Role
 from palmette.features.repository.checkout import Checkout, Function, Module, called_names
@@ -249,18 +248,7 @@ def query_tables(text: str) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(read) if name not in own)
 
 
-class Builder(NamedTuple):
-    """The build function of a script, and its class if it is a method."""
-
-    node: ast.FunctionDef
-    owner: ast.ClassDef | None = None
-
-    @property
-    def dotted(self) -> str:
-        return f"{self.owner.name}.{self.node.name}" if self.owner is not None else self.node.name
-
-
-def builder_of(module: Module) -> Builder | None:
+def builder_of(module: Module) -> Function | None:
     """The function or method that builds a script's features; None if there is none or if it is ambiguous."""
     entry = entry_of(module)
     fitting = [f for f in module.functions if f.name != entry and role_of(f, entry) == "build"]
@@ -269,15 +257,8 @@ def builder_of(module: Module) -> Builder | None:
         found = [f for f in candidates if not f.name.startswith("_")]
         found = [f for f in found if role_by_name(f.name) == "build"] or found
         if len(found) == 1:
-            return Builder(found[0].node)
-    methods = [
-        Builder(node, owner)
-        for owner in module.classes
-        for node in owner.body
-        if isinstance(node, ast.FunctionDef)
-        and not node.name.startswith("_")
-        and role_of(Function(node, module.name, module.path), entry) == "build"
-    ]
+            return found[0]
+    methods = [f for f in module.methods if not f.name.startswith("_") and role_of(f, entry) == "build"]
     return methods[0] if len(methods) == 1 and not fitting else None
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from palmette.features.repository.checkout import Function, Module
-from palmette.features.repository.neighbours import Builder, entry_of, inferred_returns
+from palmette.features.repository.neighbours import entry_of, inferred_returns
 from palmette.features.repository.spelling import general
 from palmette.features.signature import meaning_of
 
@@ -14,7 +14,7 @@ from palmette.features.signature import meaning_of
 class ReadingFunction:
     """A function or method that makes a view's rows from a session."""
 
-    builder: Builder
+    builder: Function
     pattern: str
     """The expression that reads a table, with placeholders for the table's name."""
     tables: tuple[str, ...]
@@ -24,7 +24,7 @@ class ReadingFunction:
     @property
     def name(self) -> str:
         """The name of the function for everything after reading; private beside a class."""
-        return f"{'_' if self.builder.owner else ''}{self.builder.node.name}_from_tables"
+        return f"{'_' if self.builder.owner else ''}{self.builder.name}_from_tables"
 
     def statement(self, tables: tuple[str, ...]) -> str:
         """The body of the function for a view of other tables."""
@@ -39,15 +39,12 @@ class ReadingFunction:
 
 def reading_function(module: Module) -> ReadingFunction | None:
     """The only public function or method that makes rows from a session; None if it reads tables in unlike ways."""
-    functions: list[tuple[ast.ClassDef | None, ast.FunctionDef]] = [(None, one.node) for one in module.functions]
-    functions += [(top, node) for top in module.classes for node in top.body if isinstance(node, ast.FunctionDef)]
-    found = []
-    for owner, node in functions:
-        function = Function(node, module.name, module.path)
+    found, entry = [], entry_of(module)
+    for function in (*module.functions, *module.methods):
         meanings = {meaning_of(one): one for one in function.parameters}
         makes_rows = inferred_returns(function) == "DataFrame" and not meanings.keys() & {"table", "tables", "frame"}
-        if makes_rows and "spark" in meanings and not node.name.startswith("_") and node.name != entry_of(module):
-            found.append((Builder(node, owner), meanings))
+        if makes_rows and "spark" in meanings and not function.name.startswith("_") and function.name != entry:
+            found.append((function, meanings))
     if len(found) != 1:
         return None
     builder, meanings = found[0]

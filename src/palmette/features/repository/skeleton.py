@@ -25,7 +25,7 @@ from palmette.features.repository.checkout import (
     undefined_names,
 )
 from palmette.features.repository.decorated import feature_functions, grouping_keys, marked_functions
-from palmette.features.repository.neighbours import Builder, Neighbour, builder_of, entry_of, query_path, query_tables
+from palmette.features.repository.neighbours import Neighbour, builder_of, entry_of, query_path, query_tables
 from palmette.features.repository.reading import ReadingFunction, reading_function
 from palmette.features.repository.spelling import general, mentions, replaced, respelt, without
 from palmette.features.signature import BY_NAME, is_frame, meaning_of
@@ -104,7 +104,7 @@ class _Source:
     """A neighbour split into its parts."""
 
     module: Module
-    builder: Builder
+    builder: Function
     """The build function, or the first decorated function."""
     marked: tuple[Function, ...]
     """The decorated functions, if there is no build function."""
@@ -115,16 +115,16 @@ class _Source:
 
     @classmethod
     def of(cls, neighbour: Neighbour, checkout: Checkout) -> Self | None:
-        module, builder = neighbour.module, builder_of(neighbour.module)
+        module = neighbour.module
         marked = tuple(one.function for one in marked_functions(checkout).get(module.path, ()) if not entry_of(module))
-        builder = Builder(marked[0].node) if marked else builder
+        builder = marked[0] if marked else builder_of(module)
         reading = reading_function(module) if builder is None else None
         builder = reading.builder if reading is not None else builder
         if builder is None:
             return None
         query = query_path(neighbour, checkout)
         text = checkout.text(query.replace("{view}", neighbour.view)) if query else ""
-        built = marked or (Function(builder.node, module.name, module.path),)
+        built = marked or (builder,)
         tables = reading.tables if reading is not None else _tables(module, built) or query_tables(text)
         keys = dict.fromkeys(key for one in built for key in grouping_keys(module, one).values())
         return cls(module, builder, marked, ViewNames(neighbour.view, tables, tuple(keys)), query, reading)

@@ -237,7 +237,7 @@ class Typer:
                 second = self.of(arguments[1])
                 result = self._lambda(body, element, second.element if second else None)
                 return c.array_of(result) if result else None
-            case "aggregate" | "reduce":
+            case "aggregate" | "reduce" if len(arguments) > 2:
                 state = self.of(arguments[1])
                 self._lambda(arguments[2], state, element)
                 return self._lambda(body, state) if len(arguments) > 3 else state

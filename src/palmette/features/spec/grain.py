@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from palmette.documents import ProblemCollector
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.fsc import FeatureSpec, Spine
-from palmette.features.spec.lints import UNRELIABLE_KEYS
+from palmette.features.spec.lints import UNRELIABLE_KEYS, is_zone
 from palmette.features.spec.scope import ColumnSet, ResolutionScope
 from palmette.features.spec.type_rules import common_type
 from palmette.features.spec.values import SparkType
@@ -62,9 +62,7 @@ def _tables_of_keys(spec: FeatureSpec, registry: Registry) -> Iterable[Table]:
 def lint_time(spec: FeatureSpec, findings: ProblemCollector) -> str:
     """Checks that the cut-off is fully specified and that the zone exists; returns UTC if it does not."""
     zone = spec.time.zone
-    try:
-        zoneinfo.ZoneInfo(zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+    if not is_zone(zone):
         findings.report("unknown-zone", "time.zone", zone, zoneinfo.available_timezones())
         zone = "UTC"
     cutoff, spine = spec.time.cutoff, spec.spine

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, time
 from pathlib import Path
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from palmette.documents import Located, ProblemCollector
 from palmette.features.spec.dfr import RegisteredColumn, Registry, Table
@@ -201,7 +201,7 @@ def _cutoff(interval: CutoffInterval, spec: FeatureSpec, report: Reporter) -> No
         return
     if cutoff == "run" and interval.start is not None:
         report("interval-form/days", "interval.start", interval.start)
-    for name in ("as_of", "start", "end") if cutoff == "partition" else ():
+    for name in ("as_of", "start", "end") if cutoff == "partition" and is_zone(spec.time.zone) else ():
         timestamp = getattr(interval, name)
         if timestamp is not None and not is_midnight(timestamp, spec.time.zone):
             facts = {"name": name, "zone": spec.time.zone}
@@ -256,6 +256,15 @@ def _as_of(test: UnitTest, scope: ResolutionScope, field: str) -> None:
         return
     if cutoff == "partition" and not is_midnight(timestamp, scope.zone):
         scope.report("not-midnight", f"{field}.as_of", test.as_of, zone=scope.zone)
+
+
+def is_zone(name: str) -> bool:
+    """Whether this is the name of a time zone."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
 
 
 def is_midnight(timestamp: datetime, zone: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from palmette.features.spec.type_rules import BITS
-from palmette.features.spec.values import SparkType
+from palmette.features.spec.values import EXACT, SparkType
 from palmette.problems import Reporter
 
 
@@ -73,10 +73,10 @@ def _decimal(value: object, kind: SparkType, _: str) -> Decimal:
         number = Decimal("NaN")
     if not number.is_finite():
         raise ValueError(f"{value!r} is not a decimal number")
-    exponent = -int(number.normalize().as_tuple().exponent)
+    exponent = -int(number.normalize(EXACT).as_tuple().exponent)
     if exponent > kind.scale or number.adjusted() + 1 > kind.precision - kind.scale:
         raise ValueError(f"{value!r} does not fit {kind}")
-    return number.quantize(Decimal(1).scaleb(-kind.scale))
+    return number.quantize(Decimal(1).scaleb(-kind.scale), context=EXACT)
 
 
 def _date(value: object, *_: object) -> date:
@@ -95,7 +95,10 @@ def _timestamp(value: object, kind: SparkType, zone: str) -> datetime:
         if timestamp.tzinfo is not None:
             raise ValueError(f"{value!r} has an offset, which a timestamp_ntz does not have")
         return timestamp
-    return (timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+    try:
+        return (timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{value!r} in {zone} lies outside the years 1 to 9999 of UTC") from None
 
 
 _READERS: Mapping[str, Callable[[object, SparkType, str], Any]] = {

@@ -27,9 +27,11 @@ _FIELDS = {
     "rank_by": r"(?P<rank_by>.+?)",
     "weight": r"(?:recency \(half-life (?P<half_life>\w+)\)|(?P<weight>.+?))",
 }
+_PART = r"(?:\d+ )?(?:day|hour|minute|second)s?"
 _TAIL = (
     r" (?P<source>\w+)(?: for which (?P<condition>.+?))?(?: in the order of (?P<order>[\w, ]+?))?"
-    r"(?: where (?P<where>.+))? (?:in all history|in the (?P<window>[\w ]+?) before the cut-off)"
+    r"(?: where (?P<where>.+))?"
+    rf" (?:in all history|in the (?:last )?(?P<window>{_PART}(?: {_PART})*) before the cut-off)"
     r"(?:, per (?P<by>[\w, ]+))?"
 )
 _UNITS = {"d": "day", "h": "hour", "m": "minute", "s": "second"}

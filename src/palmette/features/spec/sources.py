@@ -183,23 +183,22 @@ class ResolvedSource:
             self.report("out-of-range/group", f"{path}.group", group, pattern=pattern, groups=groups)
 
     def previous(self, previous: fsc_steps.Previous, path: str) -> None:
-        if not self._events("previous", previous.by, path):
-            return
-        if self.order is None:
+        self._events("previous", previous.by, path)
+        if self.order is None and self.table.kind == "event":
             self.report("no-unique-order/previous", path, self.table.name)
         checked = self.scope.expression(previous.of, self.columns, f"{path}.of")
         kind = self._column_type(checked, previous.of, f"{path}.of")
         self.put(previous.column, kind, checked.origins | self._event_origins(previous.by), f"{path}.column")
 
     def gap(self, gap: fsc_steps.Gap, path: str) -> None:
-        if self._events("gap", gap.by, path):
-            self.put(gap.column, c.DOUBLE, self._event_origins(gap.by), f"{path}.column")
+        self._events("gap", gap.by, path)
+        self.put(gap.column, c.DOUBLE, self._event_origins(gap.by), f"{path}.column")
 
     def session(self, session: fsc_steps.Session, path: str) -> None:
-        if self._events("session", session.by, path):
-            self.put(session.column, c.BIGINT, self._event_origins(session.by), f"{path}.column")
+        self._events("session", session.by, path)
+        self.put(session.column, c.BIGINT, self._event_origins(session.by), f"{path}.column")
 
-    def _events(self, kind: str, by: tuple[str, ...], path: str) -> bool:
+    def _events(self, kind: str, by: tuple[str, ...], path: str) -> None:
         for index, name in enumerate(by):
             self.scope.column(name, self.columns, f"{path}.by[{index}]")
         if self.table.kind != "event":
@@ -211,7 +210,6 @@ class ResolvedSource:
         if self.scope.spec.time.cutoff == "spine" and grain and not set(by) <= set(grain):
             self.report("by-outside-grain/spine", step, next(name for name in by if name not in grain), grain=grain)
         self.by = self.by or by
-        return self.table.kind == "event"
 
     def _event_origins(self, by: tuple[str, ...] = ()) -> Origins:
         return self.columns.origins_of([*by, *self.times])

@@ -87,6 +87,9 @@ def parse(text: str) -> ParsedExpression:
     tokens = [token.token_type.name for token in SparkDialect().tokenize(text)]
     if tokens.count("L_PAREN") != tokens.count("R_PAREN"):  # not every SQL parser reports this
         raise ExpressionError(fault("bad-expression/bracket", text, shown=shown))
+    if "SEMICOLON" in tokens:
+        reason = "an expression has no semicolon"
+        raise ExpressionError(fault("bad-expression/syntax", text, shown=shown, reason=reason))
     if isinstance(tree, exp.Alias):
         raise ExpressionError(fault("bad-expression/alias", text, alias=tree.alias))
     if not isinstance(tree, _EXPRESSIONS):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Context
 from functools import lru_cache
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
@@ -17,6 +18,9 @@ from palmette.errors import nearest
 
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
 """A name of a column, table, feature: letters, digits and underscores, not starting with a digit."""
+
+EXACT = Context(prec=400)
+"""Arithmetic with the digits of every double and decimal; Python's default rounds to 28."""
 
 _NAMES = "boolean tinyint smallint int bigint float double string binary date timestamp timestamp_ntz"
 ATOMIC_TYPES = tuple(_NAMES.split())

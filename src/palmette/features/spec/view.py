@@ -59,11 +59,6 @@ class ViewSource:
     """Columns after all steps."""
 
     @property
-    def table_schema(self) -> Schema:
-        """Columns of the table, as registered."""
-        return self.table.column_types
-
-    @property
     def late_by(self) -> tuple[str, ...] | None:
         """The `by` that the late steps share; None if no step looks at other events."""
         return next((by for step in self.late if (by := getattr(step.body, "by", None))), None)
@@ -79,7 +74,7 @@ class ViewSource:
     @property
     def uses_cutoff(self) -> bool:
         """Whether late steps use the cut-off. A column of the table with the same name does not count."""
-        return AS_OF not in self.table_schema and any(mentions_cutoff(step) for step in self.late)
+        return AS_OF not in self.table.column_types and any(mentions_cutoff(step) for step in self.late)
 
 
 def mentions_cutoff(step: Step) -> bool:
@@ -203,6 +198,11 @@ class View:
 
     def feature(self, name: str) -> ViewFeature:
         return next(feature for feature in self.features if feature.name == name)
+
+    @property
+    def public(self) -> tuple[ViewFeature, ...]:
+        """The features that are output columns."""
+        return tuple(feature for feature in self.features if not feature.internal)
 
     @property
     def identity(self) -> tuple[str, ...]:

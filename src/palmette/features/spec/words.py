@@ -6,8 +6,11 @@ entities (`by the user`, `the offer's`), then the condition. The remaining text 
 """
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
+
+from pydantic import ValidationError
 
 from palmette.errors import Mistake
 from palmette.features.spec.fsc import Feature, SourceSpec
@@ -82,8 +85,9 @@ def read_words(feature: Feature, context: WordsContext) -> WordsReading | Mistak
             "`where age_days is between 30 and 60`; what lies after the cut-off is a column of the spine (`keep`).",
         )
     features = {*(one.name for one in context.scope.spec.features), *context.scope.grain} - {feature.name}
-    if (computation := read_statement(words, context.sources.names, features)) is not None:
-        return WordsReading(computation)
+    with suppress(ValidationError):  # one of its numbers is out of range
+        if (computation := read_statement(words, context.sources.names, features)) is not None:
+            return WordsReading(computation)
     try:
         text, window = _window(with_marks(words))
         reading = _arithmetic(PhraseParts(feature, " ".join(text.split()), context)) if window is None else None

@@ -142,7 +142,7 @@ def _view_facts(view: View, conventions: Conventions, config: Config) -> str:
         "entities": ", ".join(entity.name for entity in view.spec.entities),
         "a row per": ", ".join(view.grain),
         "tables": ", ".join(view.tables),
-        "features": ", ".join(feature.name for feature in view.features if not feature.internal),
+        "features": ", ".join(feature.name for feature in view.public),
         "output": view.table_name,
         "line length": str(conventions.line_length),
         "options of main": f"{conventions.config_option}, {conventions.as_of_option}",

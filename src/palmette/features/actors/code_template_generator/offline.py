@@ -64,7 +64,7 @@ def module_docstring(view: View, conventions: Conventions) -> str:
         "input": ", ".join(view.tables),
         "owner": view.owner,
         "output": view.table_name,
-        "feature": ", ".join(feature.name for feature in view.features if not feature.internal),
+        "feature": ", ".join(feature.name for feature in view.public),
     }
     lines = conventions.docstring_style.splitlines()
     sections: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any, get_args
 
 from palmette.features.actors.config_generator.convert import VOCABULARY
@@ -84,7 +84,7 @@ def facts_of(view: View, run: Run) -> FactRecord:
         keys=list(view.grain),
         entities=[entity.name for entity in view.spec.entities],
         as_of_column=AS_OF if AS_OF in view.output else None,
-        as_of=_timestamp(run.interval.as_of),
+        as_of=run.interval.as_of.astimezone(UTC).isoformat() if run.interval.as_of else None,
         zone=view.zone,
         windows=_windows(view),
         longest=_longest(view),
@@ -109,7 +109,7 @@ def _output(view: View, destination: Destination) -> list[ConfigFact]:
 
 def _collections(view: View) -> tuple[FactCollection, ...]:
     sources = {name: _source(view, table) for name, table in view.tables.items()}
-    features = {feature.name: _feature(feature) for feature in view.features if not feature.internal}
+    features = {feature.name: _feature(feature) for feature in view.public}
     entities = {
         one.name: _facts(
             "entity",
@@ -191,10 +191,6 @@ def _feature(feature: ViewFeature) -> list[ConfigFact]:
         where=aggregate.where if aggregate else None,
         expression=computation.sql if isinstance(computation, Expression) else feature.derive,
     )
-
-
-def _timestamp(value: datetime | None) -> str | None:
-    return None if value is None else value.astimezone(UTC).isoformat()
 
 
 def _windows(view: View) -> list[str] | None:

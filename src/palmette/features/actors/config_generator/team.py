@@ -16,6 +16,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from palmette.documents import Model
 from palmette.engine.actor import TextFile
+from palmette.engine.wiring import closure
 from palmette.features.actors.config_generator.convert import STRONG, best_similarity
 from palmette.features.actors.config_generator.neighbour_configs import NeighbourConfigs
 from palmette.features.actors.config_generator.schema import TeamSchema
@@ -30,6 +31,7 @@ from palmette.sandbox.reading import read_json
 
 _READS = re.compile(r"(from|load|parse|read|model_validate)(_|$)")
 """Methods that build an object from a file, a text or a mapping."""
+_PYDANTIC = re.compile(r"pydantic.*\.(BaseModel|BaseSettings|RootModel)")
 _PROGRAM = Path(__file__).with_name("team_program.py")
 _SECONDS = 60.0
 _MOST_CANDIDATES = 5
@@ -176,21 +178,15 @@ def _models(checkout: Checkout) -> dict[str, tuple[Module, ast.ClassDef]]:
         if not module.is_test
         for node in module.classes
     }
-    found: dict[str, tuple[Module, ast.ClassDef]] = {}
-    grown = True
-    while grown:
-        grown = False
-        for name, (module, node) in classes.items():
-            bases = {_resolve(checkout, module, dotted_name(base)) for base in node.bases}
-            pydantic = any(
-                base.endswith((".BaseModel", ".BaseSettings", ".RootModel")) and base.startswith("pydantic")
-                for base in bases
-            )
-            dataclass = any("dataclass" in source_of(decorator) for decorator in node.decorator_list)
-            if name not in found and (pydantic or dataclass or bases & set(found)):
-                found[name] = (module, node)
-                grown = True
-    return found
+    bases = {
+        name: {_resolve(checkout, module, dotted_name(base)) for base in node.bases}
+        for name, (module, node) in classes.items()
+    }
+    pydantic = [name for name, above in bases.items() if any(map(_PYDANTIC.fullmatch, above))]
+    decorators = {name: map(source_of, node.decorator_list) for name, (_, node) in classes.items()}
+    dataclasses = [name for name, every in decorators.items() if any("dataclass" in one for one in every)]
+    found = closure([*pydantic, *dataclasses], lambda name: [one for one, above in bases.items() if name in above])
+    return {name: classes[name] for name in found}
 
 
 def _field_type_names(node: ast.ClassDef) -> set[str]:

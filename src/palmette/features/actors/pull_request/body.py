@@ -108,11 +108,6 @@ def _conventions(facts: BodyFacts) -> str:
     return "\n\n".join(filter(None, (model, table(("rule of the README", "status", "how"), rows) if rows else "")))
 
 
-def visible(view: View) -> list[ViewFeature]:
-    """The features that are output columns."""
-    return [feature for feature in view.features if not feature.internal]
-
-
 def _what(facts: BodyFacts) -> str:
     view = facts.view
     cutoff = {
@@ -126,7 +121,7 @@ def _what(facts: BodyFacts) -> str:
         else "every key that a visible row has in the longest window"
     )
     lines = [
-        f"Feature view {code(view.name)}: {len(visible(view))} features.",
+        f"Feature view {code(view.name)}: {len(view.public)} features.",
         f"Rows: {rows}. Grain: {', '.join(map(code, view.grain))}.",
         f"Time: {cutoff}; days and hours in {text(view.zone)}; windows end before the cut-off.",
         f"Owner: {text(view.owner) if view.owner else 'not named'}.",
@@ -151,7 +146,7 @@ def _features(view: View) -> str:
             meaning + code(definition(feature, view)) + warning,
         ]
 
-    return table(("feature", "type", "default", "definition"), [row(feature) for feature in visible(view)])
+    return table(("feature", "type", "default", "definition"), [row(feature) for feature in view.public])
 
 
 def _lineage(view: View) -> str:
@@ -163,7 +158,7 @@ def _lineage(view: View) -> str:
         ]
         return [code(feature.name), "<br>".join(tables)]
 
-    made = table(("feature", "depends on"), [row(feature) for feature in visible(view)])
+    made = table(("feature", "depends on"), [row(feature) for feature in view.public])
     forbidden = f"Forbidden, and in no lineage: {', '.join(map(code, view.forbidden))}." if view.forbidden else ""
     sources = [
         f"{code(source.name)}: {code(source.table.name)}{''.join(f'; {code(step)}' for step in steps_of(source))}"
@@ -257,7 +252,7 @@ def _backfill(facts: BodyFacts) -> str:
 
 
 def _questions(facts: BodyFacts) -> list[str]:
-    read = [f"  - {_reading(feature, facts.view)}" for feature in visible(facts.view) if feature.words]
+    read = [f"  - {_reading(feature, facts.view)}" for feature in facts.view.public if feature.words]
     skipped = [
         f"The check “{text(item.name)}” was skipped: {text(item.detail) or 'no reason given'}."
         for item in facts.measurements

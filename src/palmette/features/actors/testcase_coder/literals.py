@@ -19,8 +19,9 @@ def literal(value: Any, times: Mapping[str, datetime]) -> str:
         case date():
             return f"date({value.year}, {value.month}, {value.day})"
         case Decimal():
-            text = f"{value.normalize():f}"
-            return f"Decimal({text})" if value == value.to_integral_value() else f'Decimal("{text}")'
+            text = f"{value:f}"
+            text = text.rstrip("0").rstrip(".") if "." in text else text
+            return f'Decimal("{text}")' if "." in text else f"Decimal({text})"
         case float() if not isfinite(value):
             return f'float("{value}")'
         case list() | tuple():

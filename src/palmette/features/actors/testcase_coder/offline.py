@@ -30,7 +30,11 @@ _OUTPUT = ""
 """Stands for the output among names of tables."""
 _GAP = "\N{NO-BREAK SPACE}"
 """A space within an argument, where no line of the file ends."""
-_TAKEN = ("row", "rows", "frames", "expect", "utc", OWN_FIXTURE)
+_TAKEN = frozenset({
+    "row", "rows", "frames", "expect", "utc", OWN_FIXTURE, "date", "datetime", "timedelta", "timezone", "partial",
+    "pytest", "dict", "enumerate", "int", "len", "list", "object", "str", "tuple",
+})  # fmt: skip
+"""Names that test files use otherwise."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,8 @@ class PytestWriter:
 
     def file(self, module: str) -> str:
         """The unformatted source of the test file; `module` is the import name of the script."""
-        owner = self.conventions.owner or shape_of(self.conventions, "build").name
         imports = ["from pyspark.testing import assertDataFrameEqual", ""]
-        imports += [f"from {module} import {owner}"] if self.conventions.has_builder else []
+        imports += [f"from {module} import {self._tested}"] if self.conventions.has_builder else []
         cutoffs = {self._as_of_text(case) for case in self.cases.cases}
         varies, spark = len(cutoffs) > 1, fixture_of(self.conventions)
         made, frames = f"frames({spark}, rows)", [each.meaning in ("tables", "table", "frame") for each in self._bound]
@@ -139,12 +142,17 @@ class PytestWriter:
             calls.append(_wrapped(call, "", self.conventions.line_length))
         return "\n".join(calls)
 
+    @property
+    def _tested(self) -> str:
+        """The function under test, or its class."""
+        return self.conventions.owner or shape_of(self.conventions, "build").name
+
     def _factory(self, name: str) -> str:
         """The name of the function that makes a row: of a table, its name in the singular."""
         if name == _OUTPUT:
             return "expect"
         one = re.sub("ies$", "y", name) if name.endswith("ies") else re.sub("(?<![sui])s$", "", name)
-        return one if _is_name(one) and one != name and one not in _TAKEN else f"{name}_row"
+        return one if _is_name(one) and one not in _TAKEN | {name, self._tested} else f"{name}_row"
 
     def rows(self, case: TestCase) -> str:
         """The lines of a test of its own that make its inputs (`given`, `as_of`) and its expected output."""

@@ -104,7 +104,7 @@ def _nulls(aggregate: fsc.Aggregate, source: ViewSource) -> Iterator[tuple[str, 
 
 def _other_columns(source: ViewSource, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Replaces each column of the table in an expression by the next of the same type, as it is after all steps."""
-    schema = {name: source.schema[name] for name in source.table_schema if name in source.schema}
+    schema = {name: source.schema[name] for name in source.table.column_types if name in source.schema}
     for name in (each for each in schema if re.search(rf"\b{each}\b", text)):
         alike = [other for other, kind in schema.items() if kind == schema[name]]
         if len(alike) > 1:

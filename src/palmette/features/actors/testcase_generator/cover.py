@@ -95,8 +95,8 @@ def feature_values(view: View, output: Frame) -> dict[Key, set[str]]:
     found: dict[Key, set[str]] = {}
     for row in output.rows:
         names = found.setdefault(key_of(view, row), set())
-        for feature in view.features:
-            if not feature.internal and feature.name in row:
+        for feature in view.public:
+            if feature.name in row:
                 plain = row[feature.name] in (None, feature.default)
                 names.add(f"{'default' if plain else 'value'} of {feature.name}")
     return found

@@ -31,6 +31,7 @@ from palmette.features.frames.row_factory import Row, RowFactory
 from palmette.features.frames.scenarios import NamedScenario, named_scenarios
 from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.oracle.states import sort_key
+from palmette.features.pyspark.scope import free_name
 from palmette.features.spec import UnitTest, View
 from palmette.features.spec.lints import is_midnight
 from palmette.features.spec.run import YEARS
@@ -308,10 +309,8 @@ def _slug(text: str) -> str:
 
 def renamed(cases: Sequence[TestCase]) -> list[TestCase]:
     """The cases with unique names."""
-    seen: dict[str, int] = {}
-    found = []
+    found: dict[str, TestCase] = {}
     for case in cases:
-        seen[case.name] = seen.get(case.name, 0) + 1
-        number = seen[case.name]
-        found.append(case if number == 1 else case.model_copy(update={"name": f"{case.name}_{number}"}))
-    return found
+        name = free_name(case.name, found)
+        found[name] = case.model_copy(update={"name": name})
+    return [*found.values()]

@@ -151,12 +151,9 @@ def callables(module: Module) -> Iterator[tuple[str, Function]]:
     """Everything that a script can import from a module and call: functions, and class and static methods."""
     for function in module.functions:
         yield function.name, function
-    for node in module.classes:
-        for item in node.body:
-            if isinstance(item, ast.FunctionDef) and {"classmethod", "staticmethod"} & {
-                *map(ast.unparse, item.decorator_list)
-            }:
-                yield f"{node.name}.{item.name}", Function(item, module.name, module.path)
+    for method in module.methods:
+        if {"classmethod", "staticmethod"} & {*map(ast.unparse, method.node.decorator_list)}:
+            yield method.dotted, method
 
 
 def bind(function: Function, want: NeedSignature, demand: Demand, prefix: str = "") -> str | None:

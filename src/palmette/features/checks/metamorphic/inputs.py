@@ -84,12 +84,14 @@ def moved(table: Table, row: Row, name: str, timestamp: datetime, zone: ZoneInfo
     return dated(table, {**row, name: at_or_after(column, timestamp, zone)}, zone)
 
 
-def fresh(value: Any, number: int) -> Any:
-    """A value of the same type that does not occur in the frames; None for unsupported types."""
-    if isinstance(value, bool) or value is None:
+def fresh(table: Table, row: Row, name: str, number: int) -> Any:
+    """A value for a row's column that does not occur in the frames; None for unsupported types."""
+    value, kind = row[name], table.column_types[name].name
+    if isinstance(value, bool) or value is None or kind == "tinyint":
         return None
     if isinstance(value, int):
-        return _FAR + number if -_FAR < value < _FAR * 100 else value + number + 1
+        far = _FAR // 1000 if kind == "smallint" else _FAR
+        return far + number if -far < value < far * 100 else value + number + 1
     if isinstance(value, Decimal):
         return value + number + 1
     return f"{value}-new{number}" if isinstance(value, str) else None
@@ -100,7 +102,7 @@ def renewed(table: Table, rows: Sequence[dict[str, Any]], held: Sequence[str]) -
     free = [key for key in table.keys if key not in held and key != table.event_time]
     result = []
     for number, row in enumerate(rows):
-        values = {key: fresh(row[key], number) for key in free}
+        values = {key: fresh(table, row, key, number) for key in free}
         result.append({**row, **{key: value for key, value in values.items() if value is not None}})
     return result
 

@@ -117,7 +117,7 @@ def other_entities(ground: MetamorphicInput) -> MetamorphicInput | None:
             continue  # entities that are joined may already exist
         copies = []
         for number, row in enumerate(ground.frames[table.name].rows):
-            values = {key: fresh(row[key], number) for key in keys}
+            values = {key: fresh(table, row, key, number) for key in keys}
             if None not in values.values():
                 copies.append({**row, **values})
         added[table.name] = list(renewed(table, copies, keys))

@@ -36,7 +36,7 @@ class Answers:
     def write(self, index: int, answer: dict[str, Any]) -> None:
         """Writes an answer atomically, with paths relative to the root, which differs between runs."""
         part = self.folder / f"{index}.part"
-        text = dumps(answer).replace(self._root, "")
+        text = dumps(answer, default=str).replace(self._root, "")  # an interval, say, has a type that is refused later
         part.write_text(f"{seal(self._nonce, index, text)}\n{text}", encoding="utf-8")
         part.replace(self.folder / f"{index}.json")
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from palmette.features.oracle.arithmetic import binary
-from palmette.features.oracle.casts import EXACT, in_range, to_decimal, to_single
+from palmette.features.oracle.casts import in_range, to_decimal, to_single
 from palmette.features.oracle.clock import EPOCH, micros
 from palmette.features.oracle.errors import NotCovered
 from palmette.features.oracle.typed import (
@@ -27,7 +27,7 @@ from palmette.features.oracle.typed import (
 )
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.type_rules import INT, Operator
-from palmette.features.spec.values import SparkType
+from palmette.features.spec.values import EXACT, SparkType
 
 
 def _number(item: TypedExpression, scope: EvaluationScope) -> TypedExpression:
@@ -105,19 +105,6 @@ for _name, _symbol in _TRIED.items():
     FUNCTIONS[f"try_{_name}"] = partial(_attempt, _symbol)
 
 
-@builder("pmod")
-def pmod(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
-    """The non-negative remainder; null for a zero divisor."""
-    remainder = binary("%", arguments[0], arguments[1], scope.zone)
-    again = binary("%", binary("+", remainder, arguments[1], scope.zone), arguments[1], scope.zone)
-
-    def run(row: Any) -> Any:
-        value = remainder.run(row)
-        return again.run(row) if value is not None and value < 0 else value
-
-    return TypedExpression(remainder.kind, run)
-
-
 def _guarded(function: Callable[[float], float]) -> Callable[[float], float]:
     """Returns Java's result where Python raises: NaN outside the domain, infinity on overflow."""
 
@@ -148,17 +135,6 @@ function("ln(double) -> double")(lambda value: _logarithm(value, math.log))
 function("log10(double) -> double")(lambda value: _logarithm(value, math.log10))
 function("log2(double) -> double")(lambda value: _logarithm(value, math.log2))
 function("log1p(double) -> double")(lambda value: None if value <= -1 else math.log1p(value))
-
-
-@function("log(double, double?) -> double")
-def log(base: float, value: float | None = None) -> float | None:
-    """With one argument, the natural logarithm."""
-    if value is None:
-        return _logarithm(base, math.log)
-    if base <= 0 or value <= 0:
-        return None
-    below = math.log(base)
-    return math.log(value) / below if below else math.copysign(math.inf, math.log(value)) if value != 1 else math.nan
 
 
 @function("pow|power(double, double) -> double")

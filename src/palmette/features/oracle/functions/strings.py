@@ -7,7 +7,7 @@ from typing import Any
 from palmette.features.oracle.errors import WouldFail
 from palmette.features.oracle.patterns import java_regex, java_replacement
 from palmette.features.oracle.typed import EvaluationScope, TypedExpression, builder, function, lift, to
-from palmette.features.spec.type_rules import STRING
+from palmette.features.spec.type_rules import STRING, array_of
 
 function("lower|lcase(string) -> string")(str.lower)
 function("upper|ucase(string) -> string")(str.upper)
@@ -98,7 +98,8 @@ def concat(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExp
 def concat_ws(arguments: list[TypedExpression], scope: EvaluationScope) -> TypedExpression:
     """Skips nulls; null only if the separator is null."""
     separator = to(arguments[0], STRING, scope.zone).run
-    items = [item if item.kind.name == "array" else to(item, STRING, scope.zone) for item in arguments[1:]]
+    kinds = [array_of(STRING) if item.kind.name == "array" else STRING for item in arguments[1:]]
+    items = [to(item, kind, scope.zone) for item, kind in zip(arguments[1:], kinds, strict=True)]
 
     def run(row: Any) -> str | None:
         between = separator(row)

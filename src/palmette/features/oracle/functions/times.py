@@ -1,7 +1,7 @@
 """Date and timestamp functions, in the view's zone."""
 
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any
@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from palmette.features.oracle import clock
 from palmette.features.oracle.arithmetic import months_later, shifted
+from palmette.features.oracle.casts import zone_of
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.oracle.patterns import format_clock, parse_clock, parse_day
 from palmette.features.oracle.typed import (
@@ -208,9 +209,7 @@ def unix_timestamp(arguments: list[TypedExpression], scope: EvaluationScope) -> 
 
 for _name, _size in (("seconds", 10**6), ("millis", 1000), ("micros", 1)):
     function(f"unix_{_name}(timestamp) -> bigint")(lambda at, size=_size: clock.micros(at) // size)
-    function(f"timestamp_{_name}(bigint) -> timestamp")(
-        lambda amount, size=_size: clock.EPOCH + amount * size * clock.MICROSECOND
-    )
+    function(f"timestamp_{_name}(bigint) -> timestamp")(lambda amount, size=_size: clock.since_epoch(amount * size))
 
 
 @function("make_date(int, int, int) -> date")
@@ -234,8 +233,8 @@ def make_timestamp(zone: ZoneInfo, *parts: Any) -> datetime:
 
 
 function("from_utc_timestamp(timestamp, string) -> timestamp")(
-    lambda at, name: clock.wall(at, ZoneInfo(name)).replace(tzinfo=at.tzinfo)
+    lambda at, name: clock.wall(at, zone_of(name) or UTC).replace(tzinfo=at.tzinfo)
 )
 function("to_utc_timestamp(timestamp, string) -> timestamp")(
-    lambda at, name: clock.at_wall(at.replace(tzinfo=None), ZoneInfo(name))
+    lambda at, name: clock.at_wall(at.replace(tzinfo=None), zone_of(name) or UTC)
 )
