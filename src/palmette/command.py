@@ -40,8 +40,7 @@ class CommandProvider:
     def __init__(self, name: str) -> None:
         """`name` is `command:` and a command line; UserError if there is no such program."""
         self.name = name
-        words = shlex.split(name.partition(":")[2])
-        self._argv = [_program(name, words), *words[1:]]
+        self._argv = _command(name, name.partition(":")[2])
         self._reads = self._argv
 
     def price(self, input_tokens: int, output_tokens: int) -> float | None:
@@ -55,7 +54,7 @@ class CommandProvider:
         with temporary_folder() as folder:
             _lay_out(folder, prompt)
             before = {path.name for path in folder.iterdir()}
-            beside = [Path(one).absolute() for one in self._reads if Path(one).is_file()]
+            beside = [Path(one).absolute() for one in self._reads if _is_file(one)]
             done = Sandbox().run(
                 self._argv,
                 cwd=folder,
@@ -88,20 +87,30 @@ class McpProvider(CommandProvider):
             raise UserError(message, "Write mcp:ADDRESS#TOOL or mcp:PROGRAM#TOOL.", code="no-tool")
         if find_spec("mcp") is None:
             raise MachineError(f"{name!r} needs the MCP SDK.", "Run: pip install 'palmette[mcp]'.", code="no-mcp")
-        words = [] if server.startswith(("http://", "https://")) else shlex.split(server)
-        if words:
-            server = shlex.join([_program(name, words), *words[1:]])
+        if not server.startswith(("http://", "https://")):
+            server = shlex.join(_command(name, server))
         client = Path(__file__).with_name("mcp_tool.py")
         self._argv = [sys.executable, "-P", str(client), server, tool]
         self._reads = [*shlex.split(server), str(client)]
 
 
-def _program(name: str, words: list[str]) -> str:
+def _command(name: str, text: str) -> list[str]:
+    """The words of a command line, which runs in another folder: files of this one get their full paths."""
+    try:
+        words = shlex.split(text)
+    except ValueError:  # a quote that is not closed
+        words = []
     program = shutil.which(words[0]) if words else None
     if program is None:
         message = f"The model {name!r} names no program that can be run."
-        raise UserError(message, "Write command:PROGRAM, or its path.", code="no-program")
-    return program
+        raise UserError(message, "Write command:PROGRAM, or its path; close every quote.", code="no-program")
+    laid_out = (PROMPT, CONTRACT, CONTEXT, ANSWER, DATA)
+    words = [program, *words[1:]]
+    return [str(Path(one).absolute()) if one not in laid_out and _is_file(one) else one for one in words]
+
+
+def _is_file(word: str) -> bool:
+    return os.path.isfile(word)  # noqa: PTH113 - unlike `Path.is_file`, False for words too long for a path
 
 
 def _lay_out(folder: Path, prompt: Prompt) -> None:

@@ -27,7 +27,7 @@ __all__ = [
     "write_text",
 ]  # fmt: skip
 
-MAX_BYTES = 5_000_000
+MAX_BYTES, MOST_WRITTEN = 5_000_000, 1 << 30  # of a file that a person wrote, and of one that palmette wrote
 LONGEST_PATH, LONGEST_NAME = 4096, 255  # bytes of a path, and of one of its parts
 MAX_PROBLEMS = 200  # maximum number of problems reported per document
 
@@ -141,8 +141,8 @@ def mistakes(error: ValidationError, model: object, value: object, text: str, fi
     return [replace(problem, file=file) for problem in found]
 
 
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file of limited size, without a byte order mark; InputError otherwise."""
+def read_text(path: Path, most: int = MAX_BYTES) -> str:
+    """The text of a UTF-8 file of at most `most` bytes, without a byte order mark; InputError otherwise."""
     try:
         if path.is_dir():
             raise _refusal(path, "is-a-directory")
@@ -150,8 +150,8 @@ def read_text(path: Path) -> str:
             raise _missing(path)
         if not path.is_file():
             raise _refusal(path, "unreadable/device")
-        if path.stat().st_size > MAX_BYTES:
-            raise _refusal(path, "too-large/file", size=path.stat().st_size, most=MAX_BYTES)
+        if path.stat().st_size > most:
+            raise _refusal(path, "too-large/file", size=path.stat().st_size, most=most)
         data = path.read_bytes()
     except (OSError, ValueError) as error:
         raise _refusal(path, "unreadable", error=error) from error

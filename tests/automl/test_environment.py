@@ -239,3 +239,9 @@ def test_which_table_is_meant_is_asked_once(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(NoHuman, "ask", lambda self, question: asked.append(question) or "users")
     places = DataSource.model_validate(open_automl(arguments, tmp_path).given["places"])
     assert places.table == "users" and len(asked) == 1 and "'orders'" in asked[0]
+
+
+def test_a_folder_that_is_to_hold_the_run_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is to hold this run") as caught:
+        open_automl(arguments_of("", ["nothing.csv"], out=tmp_path), tmp_path / "palmette-runs" / "r")
+    assert caught.value.code == "folder-taken" and not any(tmp_path.iterdir())

@@ -67,6 +67,15 @@ def test_a_key_that_comes_again_in_the_same_order_is_none_to_stumble_over(tmp_pa
     assert list(prediction_file(loaded, SAID, "paid", "yes")[1]["paid"]) == ["yes", "no", "yes"]
 
 
+def test_a_column_of_the_sample_that_is_another_target_stays_as_it_is(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{n % 7}.5,{n},{n % 3}\n" for n in range(40))
+    (tmp_path / "train.csv").write_text(f"id,size,price,weight\n{rows}", "utf-8")
+    (tmp_path / "test.csv").write_text("id,size\n7,1.5\n8,2.5\n", "utf-8")
+    (tmp_path / "sample_submission.csv").write_text("id,price,weight\n7,0,5\n8,0,6\n", "utf-8")
+    _, made = prediction_file(load([tmp_path]), Predictions(np.array([2.0, 13.0])), "price")
+    assert made.to_dict("list") == {"id": ["7", "8"], "price": [2.0, 13.0], "weight": ["5", "6"]}
+
+
 def test_a_date_as_key_is_found_as_it_is_written(tmp_path: Path) -> None:
     rows = "".join(f"{1 + n % 12}/{1 + n % 28}/2024,{n % 7}.5,{n}\n" for n in range(60))
     (tmp_path / "train.csv").write_text(f"day,size,sold\n{rows}", "utf-8")

@@ -94,6 +94,13 @@ def test_runs_that_cannot_answer_say_why(
     assert status == 2 and "no-folder" in err
 
 
+def test_tools_for_agents_are_not_served_at_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("mcp", reason="mcp is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        status, _, err = call(capsys, "mcp", "--port", str(taken.getsockname()[1]))
+    assert status == 2 and "port-taken" in err
+
+
 def test_an_endpoint_stays_up_until_it_is_interrupted(small: SmallDelivery) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,6 +1,7 @@
 """The memory: what a run leaves, what is recalled, and what a foreign or poisoned one cannot do."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from click.testing import CliRunner
 
 pytest.importorskip("pandas", reason="pandas is not installed")
 
+from canned import Canned
 from small_plans import Given, chain, deals_in
+from test_agent import GOOD, setup
 
 from palmette.automl.artefacts import Knowledge
 from palmette.automl.candidates import Strategy, substance
@@ -18,7 +21,7 @@ from palmette.automl.encoders.encoder import DataFacts
 from palmette.automl.planning.insights import MOST_RECALLED, advocated, recalled_candidates
 from palmette.automl.problems.problem import problem_of
 from palmette.cli.knowledge import memory as commands
-from palmette.engine import Violation
+from palmette.engine import Violation, run_topology
 from palmette.engine.actor import PastAttempt
 from palmette.engine.events import Order
 from palmette.engine.state import ActorState, RunState
@@ -166,6 +169,13 @@ def test_a_failure_is_kept_with_what_mended_it_and_without_names() -> None:
     (mended,) = memory._mended(state, {"no-type": back}, ["ssn", "customers"])
     assert (mended.actor, mended.fault, mended.fix) == ("coder", "writer", "Write … again.")
     assert mended.message == "The column … of … has no type."
+
+
+def test_artefacts_of_other_environments_may_have_any_name_and_form(kept: Memory, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"task": "Write a poem.", "comparison": {"leaderboard": ["a"]}, "plans": ["b"]}
+    base = setup(Canned([GOOD]))
+    named = replace(base, given=given, topology=base.topology.model_copy(update={"given": tuple(given)}))
+    assert run_topology(named, tmp_path / "run").status == "finished" and kept.all() == []
 
 
 def test_a_file_that_is_no_memory_is_an_error_with_a_remedy(kept: Memory) -> None:

@@ -199,6 +199,12 @@ def test_documents_are_found_by_meaning_where_a_model_embeds_them(
     assert search("churn", "document", named=["documents"])[0].note.startswith("The source 'documents' could not be")
     monkeypatch.setattr(texts, "_embedded", embedded)
     assert found()[:2] == ["b.md", "a.md"] == found()[:2] and len(asked) == 3 + 2, "each passage is embedded once"
+    for path in (tmp_path / "team").iterdir():
+        path.unlink()
+    assert found() == [], "an empty folder has nothing to embed"
+    (index,) = (tmp_path / "cache/palmette/documents").iterdir()
+    index.write_bytes(b"not a database, but long enough to be looked at" * 100)
+    assert "its index" in search("churn", "document", named=["documents"])[0].note
 
 
 def test_pdf_files_are_read_where_pypdf_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,6 +163,18 @@ def test_failures_time_and_secrets_are_bounded(
         assert "secret" in CommandProvider(program(tmp_path, code)).reply(PROMPT, Settings(timeout=5)).text
 
 
-def test_a_program_that_is_not_there_is_refused_before_the_run() -> None:
+@pytest.mark.parametrize("words", ["no-such-agent --fast", "python it's.py"])
+def test_a_program_that_is_not_there_is_refused_before_the_run(words: str) -> None:
     with pytest.raises(UserError, match="no-program"):
-        CommandProvider("command:no-such-agent --fast")
+        CommandProvider(f"command:{words}")
+
+
+def test_files_are_named_from_the_current_folder_and_words_may_be_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "import sys; print(sys.argv[1:])")
+    (tmp_path / "prompt.md").write_text("not this one", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    long = "x" * 5000
+    reply = CommandProvider(f"command:{sys.executable} agent.py prompt.md {long}").reply(PROMPT, Settings())
+    assert reply.text == f"{['prompt.md', long]}\n"

@@ -12,12 +12,13 @@ from canned import Canned
 from test_agent import BAD, GOOD, script, setup
 
 from palmette.cli import main
+from palmette.documents import MAX_BYTES
 from palmette.engine import ArtefactStore, Journal, RunBudget, Spend, run_topology
 from palmette.engine.events import CallAnswered
 from palmette.errors import InputError, ModelError, UserError
-from palmette.llm import Message, Prompt, Settings
+from palmette.llm import Message, Prompt, Reply, Settings
 from palmette.llm.api import price_of
-from palmette.llm.cassette import read_cassette, write_cassette
+from palmette.llm.cassette import Cassette, RecordedCall, read_cassette, write_cassette
 from palmette.llm.opening import ModelChoice, about, models_of, open_models, open_provider
 from palmette.llm.relay import Relay
 from palmette.llm.secrets import hider, load_secrets
@@ -238,3 +239,10 @@ def test_any_topology_runs_on_a_model_within_its_limits(
     assert statuses == [0, 6] and len(server.asked) == 1
     assert "model: openai-compatible:m\nlimits: 20000 tokens, no limit of money" in told.err
     assert "unknown" in told.out and "does not allow one more call" in told.out
+
+
+def test_a_recording_may_be_longer_than_what_people_write(tmp_path: Path) -> None:
+    message = Message(speaker="user", text="x" * MAX_BYTES)
+    call = RecordedCall(actor="", role="writer", messages=(message,), answer=Reply(text="good", model="a:b"))
+    (tmp_path / "tape.json").write_text(Cassette(calls=(call,)).model_dump_json(), "utf-8")
+    assert read_cassette(tmp_path / "tape.json").calls == (call,)

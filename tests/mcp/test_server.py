@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,11 @@ def test_submissions_are_scored_on_a_hold_out_that_stays_hidden(
     assert again.structured_content["left"] == 9, "the same submission counts once"
     assert "[bad-submission]" in short.content[0].text and "[outside-roots]" in hidden.content[0].text
     assert "[holdout-used-up]" in rest[-1].content[0].text
+    (second := truth.with_name("second.csv")).write_text("churn,x\n" + "yes,3\nno,4\n" * 10, "utf-8")
+    holdout = ScoredHoldOut(f"{second}:churn:accuracy")
+    with ThreadPoolExecutor(8) as pool:
+        left = [one.left for one in pool.map(holdout.score, [folder / f"n{one}.csv" for one in range(8)])]
+    assert sorted(left) == [2, 3, 4, 5, 6, 7, 8, 9], "submissions sent at once count one by one"
     ranked = ScoredHoldOut(f"{truth}:churn:roc_auc").score(folder / "shares.csv")
     assert ranked.score == 1.0 and ranked.left == 9, "each target and metric has a record of its own"
 

@@ -29,7 +29,7 @@ from palmette.engine import (
     run_topology,
 )
 from palmette.llm.environment import open_topology
-from palmette.web import documents
+from palmette.web import app, documents
 from palmette.web.app import create_app
 from palmette.web.work import Job
 
@@ -138,6 +138,15 @@ def test_questions_before_a_run_begins_are_answered_once(runs: Path, client: Tes
     assert resume_run(runs / "first").value("items") == ["green"], "remembered"
 
 
+def test_a_long_title_of_a_pull_request_is_shown_whole(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    head = "From 4b7170c Mon Sep 17 00:00:00 2001\nFrom: x\nSubject: [PATCH] Add feature view\n customer_activity\n"
+    patch = f"{head}\n---\ndiff --git a/x.py b/x.py\n@@ -1 +1 @@\n+x = 1\n"
+    texts = {"patch": {"text": patch}, "body": {"text": "What it does."}}
+    made = {**texts, "branch": "b", "base": "main", "url": None, "repository": "r", "pushed_to": None}
+    monkeypatch.setattr(app, "_value", lambda *_: made)
+    assert app.pull_request_view(runs)["title"] == "Add feature view customer_activity"
+
+
 def test_calls_of_models_are_listed_and_their_texts_shown_on_demand(runs: Path, client: TestClient) -> None:
     run_topology(setup(Canned([BAD, GOOD])), runs / "words")
     listed = client.get("/api/runs/words/calls").json()
@@ -214,6 +223,8 @@ def test_edits_stay_in_their_artefact(client: TestClient, runs: Path) -> None:
     assert client.post("/api/uploads?name=..%2F..%2Fevil.sh", content=b"x").json()["error"]["code"] == "unknown-format"
     kept = Path(client.post("/api/uploads?name=..%2F..%2Fa+b.csv", content=b"a,b\n").json()["path"])
     assert kept.is_relative_to(runs / "uploads") and kept.name == "a-b.csv" and kept.read_bytes() == b"a,b\n"
+    long = client.post(f"/api/uploads?name={'x' * 150}.csv", content=b"a,b\n").json()
+    assert Path(long["path"]).name == f"{'x' * 96}.csv", "a long name keeps its end"
 
 
 def test_a_page_that_other_machines_reach_asks_for_its_token(runs: Path) -> None:
@@ -253,3 +264,15 @@ def test_a_run_that_cannot_begin_says_why(client: TestClient, monkeypatch: pytes
     started = client.post("/api/runs", json={"environment": "automl", "given": {}}).json()
     run = wait(lambda: (found := client.get(f"/api/runs/{started['id']}").json())["status"] == "refused" and found)
     assert "/nowhere.yaml" in str(run["error"])
+
+
+def test_what_an_actor_prints_is_no_reply_of_its_process(
+    client: TestClient, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (runs.parent / "own/own_actors.py").open("a", encoding="utf-8") as file:
+        file.write("\nprint('hello')\n")
+    given = {"topology": str(runs.parent / "own/digest.yaml"), "given": {"text": "- one\n"}}
+    job = Job(environment="topology", arguments=given)
+    monkeypatch.setattr(documents, "job_of", lambda *_: (new_run_folder("prints"), job))
+    started = client.post("/api/runs", json={"environment": "automl", "given": {}}).json()
+    assert wait(lambda: client.post(f"/api/runs/{started['id']}/resume", json={}).status_code == 200)

@@ -90,6 +90,8 @@ def open_automl(
     choice = models_of(ModelChoice(model=wanted.model, models=wanted.models), topology)
     if task.out:
         require_replaceable(Path(task.out))
+        if folder.is_relative_to(Path(task.out).absolute()):
+            raise error_of(UserError, "folder-taken/run", folder=task.out, run=str(folder))
     if not task.data:
         task = with_found_data(task, human)
     places, samples = _data(task, human)

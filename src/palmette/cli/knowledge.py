@@ -6,7 +6,7 @@ from typing import Any, get_args
 import click
 
 from palmette.cli.screen import json_option, print_json, print_table, say
-from palmette.documents import read_text, write_text
+from palmette.documents import MOST_WRITTEN, read_text, write_text
 from palmette.errors import UserError, counted
 from palmette.knowledge import memory as remembered
 from palmette.knowledge.source import OFF, Record, RecordKind, sources
@@ -138,7 +138,8 @@ def export(file: Path) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 def import_(file: Path) -> None:
     """Add the runs of an exported file."""
-    click.echo(f"Added {counted(remembered.imported(_opened(), read_text(file), str(file)), 'run')}.")
+    text = read_text(file, MOST_WRITTEN)
+    click.echo(f"Added {counted(remembered.imported(_opened(), text, str(file)), 'run')}.")
 
 
 @click.group()

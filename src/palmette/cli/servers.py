@@ -112,6 +112,8 @@ def mcp(roots: tuple[Path, ...], port: int | None, holdout: str | None) -> None:
     from palmette.mcp.holdout import ScoredHoldOut
     from palmette.mcp.server import open_server
 
+    if port:
+        require_free("127.0.0.1", port)
     server = open_server(roots or (Path.cwd(),), ScoredHoldOut(holdout) if holdout else None)
     if port:
         click.echo(f"http://127.0.0.1:{port}/mcp  (Ctrl-C stops it)", err=True)

@@ -154,8 +154,10 @@ def remembered(folder: Path) -> RunMemory:
     """What is kept of a finished run."""
     store, entries = ArtefactStore(folder), read_journal(folder)
     state = fold(entries)
-    names, made = ("task", "profile", "comparison", "plans", "choice", "assessment"), state.digests
-    values: dict[str, Any] = {name: store.get(made[name]) for name in names if name in made}
+    environment, made = state.opened.environment if state.opened else "", state.digests
+    names = ("task", "profile", "comparison", "plans", "choice", "assessment")
+    measured = names if environment == "automl" else ()  # artefacts of others may have these names
+    values: dict[str, Any] = {name: store.get(made[name]) for name in measured if name in made}
     task, profile, scores = values.get("task") or {}, values.get("profile") or {}, values.get("assessment") or {}
     board = (values.get("comparison") or {}).get("leaderboard") or ()
     rows = [one for one in board if one.get("candidate") and not one["candidate"].get("features")]
@@ -163,7 +165,7 @@ def remembered(folder: Path) -> RunMemory:
     return RunMemory(
         run=folder.name,
         ended=datetime.now(UTC),
-        environment=state.opened.environment if state.opened else "",
+        environment=environment,
         problem=str((profile.get("split") or {}).get("problem") or task.get("problem") or ""),
         metric=next((one["metric"] for one in scores.get("scores") or ()), ""),
         limits=tuple("{quantity} {comparison} {value:g}".format_map(one) for one in task.get("constraints") or ()),

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from palmette.documents import Model, read_text, write_text
+from palmette.documents import MOST_WRITTEN, Model, read_text, write_text
 from palmette.engine import ArtefactStore, read_journal
 from palmette.engine.events import CallAnswered
 from palmette.errors import InputError, Mistake, ModelError
@@ -63,7 +63,7 @@ def read_cassette(path: Path) -> Cassette:
     if path.is_dir():
         return recorded(path)
     try:
-        return Cassette.model_validate_json(read_text(path))
+        return Cassette.model_validate_json(read_text(path, MOST_WRITTEN))
     except ValidationError as error:
         detail = error.errors()[0]
         field = ".".join(map(str, detail["loc"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,7 @@ class ScoredHoldOut:
         self._truth = _column(frame, self.target, self.metric)
         digest = hashlib.sha256(f"{self.target}\0{self.metric.name}\0".encode() + Path(file).read_bytes()).hexdigest()
         self._record = runs_folder() / "holdouts" / f"{digest[:16]}.jsonl"
+        self._one_at_a_time = threading.Lock()  # calls of tools run side by side, and each counts
 
     def score(self, submission: Path) -> HoldOutScore:
         """Scores the rows of a file, in the order of the hold-out; each new submission is recorded and counts.
@@ -65,6 +67,10 @@ class ScoredHoldOut:
         Raises:
             UserError: no submission is left, or the file does not fit.
         """
+        with self._one_at_a_time:
+            return self._score(submission)
+
+    def _score(self, submission: Path) -> HoldOutScore:
         from palmette.automl.endpoint.delivered import rows_of_file
         from palmette.automl.measure.intervals import interval
         from palmette.automl.measure.metrics import score

@@ -111,13 +111,8 @@ def _status(situation: Situation, name: str) -> str:
     now = situation.wiring.present(name, situation.state.digests)
     changed = [artefact for artefact in now if actor.inputs.get(artefact) != now[artefact]]
     missing = situation.wiring.missing(name, situation.state.digests)
-    if name in situation.fresh:
-        text = "fresh"
-    elif actor.failure:
-        text = "failed"
-    else:
-        text = "stale"
-    if text in ("failed", "stale") and changed:
+    text = "fresh" if name in situation.fresh else "failed" if actor.failure else "stale"
+    if text != "fresh" and changed:
         text += f"; what it works on has changed since: {', '.join(changed)}"
     if name in situation.state.pending:
         text += "; you have given it an instruction that it has not carried out yet"

@@ -88,8 +88,7 @@ class OfflinePlanner:
             for suspect, texts in advice.items()
         )
         diagnosis = f"{name} failed because of {', and of '.join(causes)}"
-        decision = self._go(situation, first.actor, first.instruction, diagnosis, first.evidence)
-        return replace(decision, also=tuple(others))
+        return replace(self._go(situation, first, diagnosis), also=tuple(others))
 
     def _ask(self, situation: Situation, name: str, failure: ActorFailed) -> Decision:
         found = failure.violations
@@ -111,7 +110,8 @@ class OfflinePlanner:
         actor, colon, text = answer.answer.partition(":")
         target = actor.strip() if colon and actor.strip() in situation.topology.actors else name
         instruction = text.strip() if target == actor.strip() and colon else answer.answer
-        return self._go(situation, target, instruction, "As the human answered.", failure.violations)
+        order = Order(actor=target, instruction=instruction, evidence=failure.violations)
+        return self._go(situation, order, "As the human answered.")
 
     def _advance(self, situation: Situation) -> Decision:
         """Goes to the nearest stale actor that depends on no other stale one; ties follow the order of the file."""
@@ -140,16 +140,9 @@ class OfflinePlanner:
         lacking = f"; missing: {', '.join(missing)}" if missing else ""
         return Decision(STOP, diagnosis=f"No permitted way leads to {', '.join(sorted(stale))}{lacking}.")
 
-    def _go(
-        self,
-        situation: Situation,
-        target: str,
-        instruction: str = "",
-        diagnosis: str = "",
-        evidence: tuple[Violation, ...] = (),
-    ) -> Decision:
-        """One step along the shortest permitted path."""
-        way = situation.way(target)
+    def _go(self, situation: Situation, order: Order, diagnosis: str) -> Decision:
+        """One step along the shortest permitted path to the actor of an order."""
+        way = situation.way(order.actor)
         if not way:
-            return Decision(STOP, diagnosis=f"{diagnosis} No permitted way leads back to {target}.")
-        return Decision(way[0], target if instruction or evidence else "", instruction, diagnosis, evidence)
+            return Decision(STOP, diagnosis=f"{diagnosis} No permitted way leads back to {order.actor}.")
+        return Decision(way[0], order.actor, order.instruction, diagnosis, order.evidence)

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from email import message_from_string, policy
 from itertools import dropwhile
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -54,9 +55,9 @@ def pull_request_view(folder: Folder) -> dict[str, Any]:
         {"path": path, "lines": [*dropwhile(lambda line: not line.startswith("@@"), lines)]}
         for path, lines in changes.items()
     ]
-    subject = re.search(r"^Subject: (?:\[PATCH[^\]]*\] )?(.+)$", patch, re.M)
+    subject = str(message_from_string(patch, policy=policy.default)["subject"] or "")  # git folds and encodes it
     names = ("branch", "base", "url", "repository", "pushed_to")
-    title = subject[1] if subject else made["branch"].rpartition("/")[2]
+    title = re.sub(r"^\[PATCH[^\]]*\] ", "", subject) or made["branch"].rpartition("/")[2]
     return {**{name: made[name] for name in names}, "title": title, "html": body, "files": files}
 
 

@@ -79,7 +79,7 @@ def problems_of(kind: str, text: str, registry: Path | None) -> list[Mistake]:
 
 async def keep_upload(name: str, chunks: AsyncIterator[bytes]) -> Path:
     """An uploaded file, in a folder of its own."""
-    clean = re.sub(r"[^\w.-]+", "-", Path(name).name).strip(".-")[:100]
+    clean = re.sub(r"[^\w.-]+", "-", Path(name).name)[-100:].strip(".-")
     if Path(clean).suffix.casefold() not in _DATA:
         message = f"{name!r} is not a file of data."
         raise UserError(message, f"Known are {', '.join(sorted(_DATA))}.", code="unknown-format")

@@ -61,6 +61,8 @@ class _WorkerProgress(Observer):
 def main() -> None:
     warnings.simplefilter("ignore")
     folder, job = Path(sys.argv[1]), Job.model_validate_json(sys.stdin.read())
+    reply = os.dup(1)
+    os.dup2(2, 1)  # what actors and libraries print is no reply
     try:
         if job.environment:
             run_environment(job.environment, job.arguments, folder, _WorkerProgress(folder))
@@ -75,7 +77,7 @@ def main() -> None:
     else:
         return
     with suppress(OSError):  # the page's server has gone meanwhile
-        os.write(1, json.dumps(error_json(found)).encode())
+        os.write(reply, json.dumps(error_json(found)).encode())
 
 
 MOST_WORKERS = max(2, os.cpu_count() or 1)

@@ -12,7 +12,12 @@ from canned import Canned, models
 from sentence_cases import CASES, flat, load
 
 from palmette.automl.actors.request_verifier.actor import RequestVerifier, VerifierInput
-from palmette.automl.actors.requirement_parser.actor import ParserInput, RequirementParser, SentenceAnswer
+from palmette.automl.actors.requirement_parser.actor import (
+    ParserInput,
+    RequirementParser,
+    SentenceAnswer,
+    reading_of,
+)
 from palmette.automl.task_spec.request import ColumnSummary, DataSummary, Request
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.automl.task_spec.task_file import TaskFile, task_of
@@ -214,6 +219,13 @@ def test_a_model_reads_a_sentence_in_one_call() -> None:
     }  # fmt: skip
     assert task.unread == () and task.sources["target"].words == "Predict churn"
     assert task.sources["metric"].origin == "flag" and task.sources["constraints"].origin == "model"
+
+
+def test_the_words_of_a_horizon_that_a_model_reads_are_kept() -> None:
+    words = {"target": "Forecast tenure", "horizon": "next 3 months"}
+    answer = SentenceAnswer(target="tenure", horizon="3 months", words=words)
+    task = reading_of(answer, "Forecast tenure for the next 3 months", TABLES["customers"]).task
+    assert task.sources["forecast.horizon"].words == "next 3 months"
 
 
 def test_what_a_model_leaves_out_is_not_lost() -> None:

@@ -59,6 +59,7 @@ def test_a_file_is_a_partial_task() -> None:
     ("budget: soon\n", 1, "5min"),
     ("prefer: [beauty]\n", 1, "explainable"),
     ("threshold: price\n", 1, "price>5000"),
+    ("split: folds:1\n", 1, "'folds:1' is not a number of folds from 2 to 20"),
 ])  # fmt: skip
 def test_a_mistake_in_a_file_has_its_line(text: str, line: int, message: str) -> None:
     with pytest.raises(InputError) as caught:

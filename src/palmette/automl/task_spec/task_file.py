@@ -156,6 +156,8 @@ def parse_split(text: str) -> dict[str, Any]:
         elif _FROM.fullmatch(start):
             made |= {"by": "time", "test_from": start}
         elif found := re.fullmatch(r"(?:folds?[:=] ?)?(\d+)(?:[ -]folds?)?", part) if "fold" in part else None:
+            if not 2 <= int(found[1]) <= 20:
+                raise ValueError(f"{part!r} is not a number of folds from 2 to 20; write for example folds:5")
             made["folds"] = int(found[1])
         elif amount is not None:
             share = amount.value / 100 if amount.unit == "percent" else amount.value

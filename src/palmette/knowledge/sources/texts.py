@@ -61,6 +61,7 @@ MOST_FILES, MOST_BYTES = 5000, 20 * 2**20
 PASSAGE = 1500  # characters of a passage, about
 EMBEDDINGS = "PALMETTE_EMBEDDINGS"
 """The variable that names a model of embeddings for the documents, e.g. `ollama:nomic-embed-text`."""
+LOCKED = 60.0  # seconds to wait for another process that brings the index up to date
 BATCH, NEAREST, SECONDS = 64, 50, 60.0  # passages in a call of that model, passages that it finds, and its time limit
 
 
@@ -83,17 +84,23 @@ class Documents(Source):
         if not folder.is_dir():
             raise UserError(f"{FOLDER} names {named!r}, which is not a folder.", "Name a folder.", code="no-documents")
         index = cache_folder("documents") / f"{hashlib.sha256(str(folder).encode()).hexdigest()[:24]}.sqlite"
-        with closing(sqlite3.connect(index)) as base:
-            _update(base, folder)
-            query = " OR ".join(f'"{word}"' for word in words)
-            rows = base.execute("SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY rank", (query,)).fetchall()
-            ranked = [row for (row,) in rows]
-            if model := os.environ.get(EMBEDDINGS):
-                ranked = _fused(ranked, _by_meaning(base, model, text))
-            for number, row in enumerate(ranked, start=1):
-                found = base.execute("SELECT path, title, text FROM passages WHERE rowid = ?", (row,))
-                path, title, passage = found.fetchone()
-                yield self.record("document", f"{path}#{number}", title or path, text=passage, url=str(folder / path))
+        try:
+            with closing(sqlite3.connect(index, timeout=LOCKED)) as base:
+                yield from self._found(base, folder, text, words)
+        except sqlite3.Error as error:
+            raise unusable("documents", f"its index {str(index)!r} gave: {error}", "Remove it, or wait.") from error
+
+    def _found(self, base: sqlite3.Connection, folder: Path, text: str, words: Sequence[str]) -> Iterator[Record]:
+        _update(base, folder)
+        query = " OR ".join(f'"{word}"' for word in words)
+        rows = base.execute("SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY rank", (query,)).fetchall()
+        ranked = [row for (row,) in rows]
+        if model := os.environ.get(EMBEDDINGS):
+            ranked = _fused(ranked, _by_meaning(base, model, text))
+        for number, row in enumerate(ranked, start=1):
+            found = base.execute("SELECT path, title, text FROM passages WHERE rowid = ?", (row,))
+            path, title, passage = found.fetchone()
+            yield self.record("document", f"{path}#{number}", title or path, text=passage, url=str(folder / path))
 
     def cite(self, record: Record) -> str:
         return f"{record.title} ({record.id})"
@@ -169,7 +176,8 @@ def _by_meaning(base: sqlite3.Connection, model: str, text: str) -> list[int]:
     import numpy as np
 
     base.execute("CREATE TABLE IF NOT EXISTS vectors(text TEXT, model TEXT, vector BLOB, PRIMARY KEY(text, model))")
-    passages = base.execute("SELECT rowid, text FROM passages").fetchall()
+    if not (passages := base.execute("SELECT rowid, text FROM passages").fetchall()):
+        return []
     known = dict(base.execute("SELECT text, vector FROM vectors WHERE model = ?", (model,)))
     new = [passage for passage in dict.fromkeys(passage for _, passage in passages) if passage not in known]
     for start in range(0, len(new), BATCH):
@@ -177,7 +185,7 @@ def _by_meaning(base: sqlite3.Connection, model: str, text: str) -> list[int]:
         made = [np.asarray(one, np.float32).tobytes() for one in _embedded(model, batch, "document")]
         base.executemany("INSERT INTO vectors VALUES (?, ?, ?)", zip(batch, [model] * len(batch), made, strict=True))
         known |= zip(batch, made, strict=True)
-    base.commit()
+        base.commit()  # what is paid for is kept, and others may write while the next batch is embedded
     matrix = np.array([np.frombuffer(known[passage], np.float32) for _, passage in passages])
     (wanted,) = np.asarray(_embedded(model, [text], "query"), np.float32)
     lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(wanted)

@@ -128,9 +128,9 @@ def prediction_file(
 ) -> tuple[str, pd.DataFrame]:
     """Returns the file name and its rows: those of the user's file with predictions, or a submission.
 
-    A submission has the rows and columns of the sample, in the same order. If there are several columns, each is filled
-    with the probability of its class. A single column holds the probability of the positive class if the sample has
-    fractions, else labels, spelled like the sample's yes and no.
+    A submission has the rows and columns of the sample, in the same order. Other columns of the data stay as they are.
+    If there are several columns left, each is filled with the probability of its class. A single column holds the
+    probability of the positive class if the sample has fractions, else labels, spelled like the sample's yes and no.
     """
     rows, sample, order = loaded.inference, loaded.submission, loaded.submission_order
     assert rows is not None and len(rows) == len(made)
@@ -140,7 +140,9 @@ def prediction_file(
             table[[f"probability_{name}" for name in made.classes]] = made.probabilities
         return PREDICTIONS, table
     names = zip(sample, clean_names(list(map(str, sample))), strict=True)
-    wanted = [source for source, name in names if name != loaded.samples.key]
+    asked = [(source, name) for source, name in names if name != loaded.samples.key]
+    own = [source for source, name in asked if name == target or name not in loaded.samples.names]
+    wanted = own or [source for source, _ in asked]
     filled = sample.copy()
     for name in wanted:
         answers = _of_class(str(name), made) if len(wanted) > 1 else _single(sample[name], made, positive)

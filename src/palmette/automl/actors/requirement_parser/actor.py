@@ -87,7 +87,7 @@ class SentenceAnswer(Answer, StatedTask):
 def reading_of(answer: SentenceAnswer, text: str, data: DataSummary) -> SentenceReading:
     """The answer as a reading; words that it leaves out and that look like a wish are unread."""
     task = task_of(TaskFile.model_validate(answer.stated), "model")
-    words = {path: answer.words.get(path.partition(".")[0], "") for path in task.sources}
+    words = {path: answer.words.get(path.removeprefix("forecast.").partition(".")[0], "") for path in task.sources}
     sources = {path: FieldSource(origin="model", words=quote) for path, quote in words.items()}
     limits = tuple(parse_constraint(one.value).model_copy(update={"words": one.words}) for one in answer.constraints)
     learners = tuple(parse_learner(one.value).model_copy(update={"words": one.words}) for one in answer.learners)
