@@ -99,7 +99,7 @@ class ScriptTree:
     def line(self, node: ast.AST) -> str:
         """The numbered source line of the node, as evidence."""
         number = getattr(node, "lineno", 0)
-        lines = self.text.splitlines()
+        lines = self.text.split("\n")
         return f"{number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""
 
     def value_of(self, node: ast.expr, depth: int = 6) -> ast.expr:

@@ -113,6 +113,7 @@ def test_files_that_do_not_parse_are_passed_over(
 @pytest.mark.parametrize(("text", "oldest"), [
     ('dependencies = ["pydantic>=2", "pyspark>=3.5"]', (3, 5)), ('pyspark = "^3.4"', (3, 4)),
     ('["pyspark[connect]==4.0.1"]', (4, 0)), ('dependencies = ["pyspark-extension>=2"]', None),
+    ('["pyspark<4,>=3.4"]', (3, 4)), ('pyspark = {version = "^3.4", extras = ["sql"]}', (3, 4)),
 ])  # fmt: skip
 def test_the_oldest_spark_that_is_allowed(text: str, oldest: tuple[int, int] | None, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")

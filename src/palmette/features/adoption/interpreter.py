@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any, cast
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from palmette.features.adoption import frames, methods
 from palmette.features.adoption.frames import Frame, Grouped, Keyed, ScriptReading, SymbolicRows, table_rows
@@ -158,7 +159,7 @@ class _Scope:
         except NotReadError as error:
             error.line = error.line or node.lineno
             raise
-        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, SqlglotError) as error:
             raise NotReadError(f"`{ast.unparse(node)}` is not understood ({error})", node.lineno) from None
 
     def _value(self, node: ast.expr) -> Any:

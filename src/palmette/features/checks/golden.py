@@ -1,7 +1,7 @@
 """Checks that script, oracle and the author's own examples agree, two at a time."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
@@ -29,11 +29,15 @@ class SpecCheck:
         if not count:
             return CheckResult(skipped=skipped_text(skipped) or NO_TESTS)
         parts = [f"{counted(count, 'unit test')} of the specification", skipped_text(skipped)]
-        return CheckResult(contradictions(subject.view), detail="; ".join(part for part in parts if part))
+        return CheckResult(_contradictions(judged), detail="; ".join(part for part in parts if part))
 
 
 def contradictions(view: View) -> tuple[Violation, ...]:
     """Examples that contradict the specification's definitions, according to the oracle; `subject` is the example."""
+    return _contradictions(_compare_examples(view))
+
+
+def _contradictions(judged: Iterable[tuple[Example, str, dict[str, str]]]) -> tuple[Violation, ...]:
     return tuple(
         Violation(
             code=SpecCheck.code,
@@ -41,7 +45,7 @@ def contradictions(view: View) -> tuple[Violation, ...]:
             message=f"Unit test {example.name!r} of the specification contradicts its definitions.",
             evidence=problem,
         )
-        for example, problem, _ in _compare_examples(view)
+        for example, problem, _ in judged
         if problem
     )
 

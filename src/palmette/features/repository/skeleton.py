@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from itertools import groupby, pairwise
 from typing import NamedTuple, Self
 
@@ -188,7 +189,7 @@ class _Source:
 
     @cached_property
     def _lines(self) -> list[str]:
-        return self.module.text.splitlines(keepends=True)
+        return StringIO(self.module.text).readlines()  # a form feed ends no line of Python
 
     def _place(self, line: int, column: int) -> int:
         """The text offset of a syntax tree position, whose columns count bytes."""

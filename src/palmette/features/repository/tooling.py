@@ -68,7 +68,10 @@ def linters(checkout: Checkout) -> tuple[tuple[str, ...], ...]:
 
 _INI = ("flake8", "isort")
 """Linters that may be configured in setup.cfg or tox.ini."""
-_REQUIRED = re.compile(r"""\bpyspark(?:\[[\w,-]*\])?["']?\s*(?:=\s*["'])?\s*[>=~^]{1,2}\s*(\d+)(?:\.(\d+))?""")
+_REQUIRED = re.compile(
+    r"""\bpyspark(?:\[[\w,-]*\])?["']?\s*(?:=\s*(?:\{\s*version\s*=\s*)?["'])?\s*"""
+    r"""(?:[<!]=?\s*[\d.*]+\s*,\s*)*[>=~^]{1,2}\s*(\d+)(?:\.(\d+))?"""
+)
 
 
 def oldest_spark(checkout: Checkout) -> tuple[int, int] | None:
