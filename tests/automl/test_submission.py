@@ -20,13 +20,16 @@ from palmette.errors import InputError  # noqa: E402 - as above
 SAID = Predictions(np.array(["yes", "no", "yes"]), np.array([[0.1, 0.9], [0.8, 0.2], [0.4, 0.6]]), ("no", "yes"))
 
 
+def written(folder: Path, train: str, test: str, sample: str) -> Loaded:
+    for name, text in (("train", train), ("test", test), ("sample_submission", sample)):
+        if text:
+            (folder / f"{name}.csv").write_text(text, "utf-8")
+    return load([folder])
+
+
 def contest(folder: Path, sample: str, test: str = "7,1.5\n8,2.5\n9,3.5\n") -> Loaded:
     rows = "".join(f"{n},{n % 7}.5,{'yes' if n % 2 else 'no'}\n" for n in range(40))
-    (folder / "train.csv").write_text(f"id,size,paid\n{rows}", "utf-8")
-    (folder / "test.csv").write_text(f"id,size\n{test}", "utf-8")
-    if sample:
-        (folder / "sample_submission.csv").write_text(sample, "utf-8")
-    return load([folder])
+    return written(folder, f"id,size,paid\n{rows}", f"id,size\n{test}", sample)
 
 
 @pytest.mark.parametrize(
@@ -69,19 +72,17 @@ def test_a_key_that_comes_again_in_the_same_order_is_none_to_stumble_over(tmp_pa
 
 def test_a_column_of_the_sample_that_is_another_target_stays_as_it_is(tmp_path: Path) -> None:
     rows = "".join(f"{n},{n % 7}.5,{n},{n % 3}\n" for n in range(40))
-    (tmp_path / "train.csv").write_text(f"id,size,price,weight\n{rows}", "utf-8")
-    (tmp_path / "test.csv").write_text("id,size\n7,1.5\n8,2.5\n", "utf-8")
-    (tmp_path / "sample_submission.csv").write_text("id,price,weight\n7,0,5\n8,0,6\n", "utf-8")
-    _, made = prediction_file(load([tmp_path]), Predictions(np.array([2.0, 13.0])), "price")
+    train, test = f"id,size,price,weight\n{rows}", "id,size\n7,1.5\n8,2.5\n"
+    loaded = written(tmp_path, train, test, "id,price,weight\n7,0,5\n8,0,6\n")
+    _, made = prediction_file(loaded, Predictions(np.array([2.0, 13.0])), "price")
     assert made.to_dict("list") == {"id": ["7", "8"], "price": [2.0, 13.0], "weight": ["5", "6"]}
 
 
 def test_a_date_as_key_is_found_as_it_is_written(tmp_path: Path) -> None:
     rows = "".join(f"{1 + n % 12}/{1 + n % 28}/2024,{n % 7}.5,{n}\n" for n in range(60))
-    (tmp_path / "train.csv").write_text(f"day,size,sold\n{rows}", "utf-8")
-    (tmp_path / "test.csv").write_text("day,size\n1/2/2025,1.5\n1/13/2025,2.5\n", "utf-8")
-    (tmp_path / "sample_submission.csv").write_text("day,sold\n1/13/2025,0\n1/2/2025,0\n", "utf-8")
-    _, made = prediction_file(load([tmp_path]), Predictions(np.array([2.0, 13.0])), "sold")
+    test = "day,size\n1/2/2025,1.5\n1/13/2025,2.5\n"
+    loaded = written(tmp_path, f"day,size,sold\n{rows}", test, "day,sold\n1/13/2025,0\n1/2/2025,0\n")
+    _, made = prediction_file(loaded, Predictions(np.array([2.0, 13.0])), "sold")
     assert made.to_dict("list") == {"day": ["1/13/2025", "1/2/2025"], "sold": [13.0, 2.0]}
 
 
