@@ -61,6 +61,8 @@ def test_forecasts_are_averaged_over_all_that_do_no_harm() -> None:
     several = [result("first", first), result("second", second), result("third", 1.2 * first + 0.1 * noise)]
     scorer = ForecastScorer(METRICS["rmse"], truth, np.ones(truth.shape), np.arange(24) // 6)
     assert names(select(several, scorer)) == ["first", "second", "third"]
+    gainless = [result("first", first), result("second", 1.4 * second)]
+    assert names(select(gainless, scorer)) == ["first", "second"], "one that was picked by few origins is no safer"
 
 
 def test_forecasts_of_one_learner_weigh_as_much_as_one_forecast() -> None:

@@ -114,14 +114,15 @@ def ensemble_outputs(selection: Selection, results: Sequence[CandidateResult], s
 
 
 def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: Ensembling) -> tuple[Ensemble, str]:
-    """Chooses the ensemble if the policy asks for one or it is better by more than noise; also returns the reason."""
+    """Chooses the ensemble if policy or scorer ask for one or it is better by more than noise; also gives the reason."""
     (best, _), *_ = single.parts
     if len(several.parts) == 1:
         return single, f"{best.name} alone, as no ensemble is better"
     gain = scorer.gain(several.outputs, single.outputs)
     middle, error = (gain.low + gain.high) / 2, (gain.high - gain.low) / ERRORS
     gained = f"{number(middle, 2)} ± {number(error, 1)} (standard error) in {metric(scorer.metric.name)}"
-    if ensembling != "best" or middle > max(error, 0):
+    averages = scorer.shares([best.outputs]) is not None  # then the ensemble is not worse by more than noise
+    if ensembling != "best" or averages or middle > max(error, 0):
         return several, f"an ensemble of {len(several.parts)} models, which gains {gained} over {best.name}"
     return single, f"{best.name} alone, as an ensemble of {len(several.parts)} gains only {gained}: within noise"
 
