@@ -30,10 +30,12 @@ from palmette.automl.candidates import Blueprint, ColumnUse
 from palmette.automl.endpoint.delivered import example_request
 from palmette.automl.project.reading import in_file_names
 from palmette.automl.project.writer import write_package
+from palmette.automl.samples import TableFormat, TableJoin
 
 RANDOM = np.random.default_rng(0)
 NUMBER = ColumnUse(name="age", kind="number", examples=(1.0, 2.0))
 ANSWER = {"prediction", "probabilities"}
+JOINED = TableFormat(joins=(TableJoin(table="edges", file="edges.csv", sql="SELECT * FROM main"),))
 
 
 class Case(NamedTuple):
@@ -109,7 +111,7 @@ CASES = {
         {"joined": "soon", "Paid ": "much", "age": "old"},
     ),
     "graph": Case(
-        graph_blueprint(package="of_graph"),
+        graph_blueprint(package="of_graph", format=JOINED),
         "sgc",
         lambda: linked(*tables()),
         {"paper": "new", "size": None, "year": "1995", "neighbours": "p1 p2"},
