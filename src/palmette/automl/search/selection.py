@@ -114,7 +114,7 @@ def ensemble_outputs(selection: Selection, results: Sequence[CandidateResult], s
 
 
 def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: Ensembling) -> tuple[Ensemble, str]:
-    """Chooses the ensemble if policy or scorer ask for one or it is better by more than noise; also gives the reason."""
+    """Chooses the ensemble if policy or scorer want one or it is better by more than noise; also returns the reason."""
     (best, _), *_ = single.parts
     if len(several.parts) == 1:
         return single, f"{best.name} alone, as no ensemble is better"
