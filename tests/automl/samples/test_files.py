@@ -156,6 +156,13 @@ def test_answers_keep_the_names_of_files(tmp_path: Path) -> None:
     assert loaded.samples.key == "id" and loaded.samples.columns[0].kind == "image"
     assert loaded.submission is not None and loaded.submission["id"].tolist() == names[:4:-1]
     assert list(loaded.submission_order) == [2, 1, 0]
+    for name, columns in parts.items():  # rows may have numbers instead
+        numbers = {"row": list(range(5)) if name == "train" else [5, 6, 7]}
+        pd.DataFrame(numbers | ({"kind": ["a"] * 3} if "kind" in columns and name != "train" else columns)).to_csv(
+            tmp_path / "set" / f"{name}.csv", index=False
+        )
+    loaded = load([tmp_path / "set"])
+    assert loaded.samples.key == "row" and loaded.submission is not None and not reported(loaded)
 
 
 @pytest.mark.parametrize("form", ["bytes", "object", "base64", "url"])

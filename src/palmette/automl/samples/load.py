@@ -32,7 +32,7 @@ from palmette.automl.samples.files import (
 )
 from palmette.automl.samples.formats import read_tables
 from palmette.automl.samples.joins import with_related
-from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_order
+from palmette.automl.samples.tables import ALL, Raw, Roles, assign, names_parts, submission_of, submission_order
 from palmette.automl.samples.values import MISSING, NATIVE, Typed, described, typed, unix_times, with_codes
 from palmette.automl.task_spec.spec import Threshold
 from palmette.errors import InputError, UserError, did_you_mean
@@ -166,16 +166,18 @@ def _tables(place: Path, repairs: Repairs) -> list[Raw]:
     named = [table for table in tables if table.files]
     if not named:
         return tables_of(files, repairs)
-    for raw in (table for table in tables if not table.files):
+    form = submission_of(tables)
+    used = [table for table in tables if table.files or table is form]
+    for raw in (table for table in tables if table not in used):
         repairs.add("left-aside", raw.name, 1, reason="it names no files.")
     if files.kind is TEXT_FILES:
-        return named
+        return used
     its = [raw.frame[name] for raw in named for name, kind in raw.files if kind == files.kind.name]
     cells = {cell for column in its for cell in column if cell}
     known = {inspected(Path(cell), files.kind).sha256 for cell in cells}
     every = [inspected(path, files.kind) for path in files.files]
     repairs.add("unlabelled-files", files.folder.name, sum(not one.fault and one.sha256 not in known for one in every))
-    return named
+    return used
 
 
 def _read(place: Path, files: Sequence[Path], repairs: Repairs) -> list[Raw]:

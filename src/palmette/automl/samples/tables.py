@@ -174,7 +174,7 @@ def assign(tables: Sequence[Raw], named: bool, joined: bool) -> Roles:
     full = [table for table in tables if len(table.frame)]
     if len(full) <= 1:
         return Roles(tuple(full or tables[:1]))
-    submission = _submission(full)
+    submission = submission_of(full)
     rest = [table for table in full if table is not submission]
     train = _train(rest)
     columns = set(train.names)
@@ -222,8 +222,8 @@ def _train(tables: Sequence[Raw]) -> Raw:
     return max(tables, key=lambda one: (len(one.names), *names[one.name]))
 
 
-def _submission(tables: Sequence[Raw]) -> Raw | None:
-    """A narrow table with a row for each row of another one, and a column that the other lacks.
+def submission_of(tables: Sequence[Raw]) -> Raw | None:
+    """The sample submission: a narrow table with a row for each row of another one, and a column that the other lacks.
 
     A table with such a name, a key of another table and a column of a third needs no such rows.
     """
