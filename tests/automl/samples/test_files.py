@@ -144,25 +144,18 @@ def test_a_table_names_files_in_other_folders(tmp_path: Path) -> None:
     assert [one.kind for one in loaded.samples.columns] == ["image", "number", "number"] and not reported(loaded)
 
 
-def test_answers_keep_the_names_of_files(tmp_path: Path) -> None:
-    names = [f"photo{place}" for place in range(8)]
-    for place, name in enumerate(names):
+@pytest.mark.parametrize("key", ["id", "row"])
+def test_answers_keep_the_names_of_files_or_the_numbers_of_rows(key: str, tmp_path: Path) -> None:
+    rows = pd.DataFrame({"id": [f"photo{place}" for place in range(8)], "row": range(8), "kind": list("ababaaaa")})
+    for place, name in enumerate(rows["id"]):
         write(tmp_path / "set" / "photos" / f"{name}.png", picture(place))
-    parts = {"train": {"id": names[:5], "kind": list("ababa")}, "test": {"id": names[5:]}}
-    parts["sample_submission"] = {"id": names[:4:-1], "kind": ["a"] * 3}
-    for name, columns in parts.items():
-        pd.DataFrame(columns).to_csv(tmp_path / "set" / f"{name}.csv", index=False)
+    parts = {"train": rows[:5], "test": rows[5:].drop(columns="kind"), "sample_submission": rows[:4:-1][[key, "kind"]]}
+    for name, part in parts.items():
+        part.to_csv(tmp_path / "set" / f"{name}.csv", index=False)
     loaded = load([tmp_path / "set"])
-    assert loaded.samples.key == "id" and loaded.samples.columns[0].kind == "image"
-    assert loaded.submission is not None and loaded.submission["id"].tolist() == names[:4:-1]
+    assert loaded.samples.key == key and loaded.samples.columns[0].kind == "image" and not reported(loaded)
+    assert loaded.submission is not None and loaded.submission[key].tolist() == [*rows[key][:4:-1].astype(str)]
     assert list(loaded.submission_order) == [2, 1, 0]
-    for name, columns in parts.items():  # rows may have numbers instead
-        numbers = {"row": list(range(5)) if name == "train" else [5, 6, 7]}
-        pd.DataFrame(numbers | ({"kind": ["a"] * 3} if "kind" in columns and name != "train" else columns)).to_csv(
-            tmp_path / "set" / f"{name}.csv", index=False
-        )
-    loaded = load([tmp_path / "set"])
-    assert loaded.samples.key == "row" and loaded.submission is not None and not reported(loaded)
 
 
 @pytest.mark.parametrize("form", ["bytes", "object", "base64", "url"])

@@ -68,6 +68,8 @@ def select(
 
     ranked = sorted(eligible, key=lambda one: -scorer.utility(one.outputs))
     best = ranked[0]
+    if ensembling == "best" and scorer.shares([best.outputs]) is not None:
+        ensembling = "weighted"  # a scorer that weighs members averages all that do no harm
     single = Ensemble(((best, 1.0),), best.outputs, "single")
     chosen, reason = single, f"{best.name} is {several}"
     if ensembling != "single" and scorer.blends and len(ranked) > 1:
@@ -114,15 +116,14 @@ def ensemble_outputs(selection: Selection, results: Sequence[CandidateResult], s
 
 
 def _compared(single: Ensemble, several: Ensemble, scorer: Scorer, ensembling: Ensembling) -> tuple[Ensemble, str]:
-    """Chooses the ensemble if policy or scorer want one or it is better by more than noise; also returns the reason."""
+    """Chooses the ensemble if the policy asks for one or it is better by more than noise; also returns the reason."""
     (best, _), *_ = single.parts
     if len(several.parts) == 1:
         return single, f"{best.name} alone, as no ensemble is better"
     gain = scorer.gain(several.outputs, single.outputs)
     middle, error = (gain.low + gain.high) / 2, (gain.high - gain.low) / ERRORS
     gained = f"{number(middle, 2)} ± {number(error, 1)} (standard error) in {metric(scorer.metric.name)}"
-    averages = scorer.shares([best.outputs]) is not None  # then the ensemble is not worse by more than noise
-    if ensembling != "best" or averages or middle > max(error, 0):
+    if ensembling != "best" or middle > max(error, 0):
         return several, f"an ensemble of {len(several.parts)} models, which gains {gained} over {best.name}"
     return single, f"{best.name} alone, as an ensemble of {len(several.parts)} gains only {gained}: within noise"
 
