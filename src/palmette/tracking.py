@@ -17,11 +17,10 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from palmette.engine import ArtefactStore, Entry, Observer, RunState, Topology, run_state
 from palmette.engine import events as e
-from palmette.llm.secrets import hider
+from palmette.llm.secrets import bare_url, hider
 from palmette.llm.telemetry import trace_ids
 
 if TYPE_CHECKING:
@@ -60,8 +59,7 @@ class _Tracking(Observer):
         except subprocess.TimeoutExpired:
             why = f"it takes more than {PATIENCE:g} s."
         if why:
-            place = urlsplit(os.environ[SETTING])
-            shown = place._replace(netloc=place.netloc.rpartition("@")[2], query="").geturl()
+            shown = bare_url(os.environ[SETTING])
             print(f"mlflow: the run is not logged to {shown}: {why}", file=sys.stderr, flush=True)
 
 

@@ -17,7 +17,7 @@ from palmette.automl.environment import topology_file
 from palmette.engine import lint, load_topology
 from palmette.knowledge.memory import Memory, RunMemory
 from palmette_bench.automl import faulty_coder, mle
-from palmette_bench.automl.command import _remembered
+from palmette_bench.automl.command import _remembered, main
 from palmette_bench.automl.mle import grade, medal_ranks, standing
 from palmette_bench.automl.prompts import PROMPTS, prompt, stripped
 from palmette_bench.automl.records import Cell, Record, open_cells
@@ -191,6 +191,11 @@ def test_a_competition_may_be_in_a_relative_folder(tmp_path: Path, monkeypatch: 
 def test_options_that_need_another_one_are_refused_without_it(options: tuple[str, ...]) -> None:
     done = CliRunner().invoke(mle.main, ["one", *options])
     assert done.exit_code == 2 and " needs --" in done.output
+
+
+def test_an_unknown_set_is_named_before_anything_runs(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["agent", "--data", str(tmp_path), "--sets", "cora,coral"])
+    assert done.exit_code == 2 and "no set coral" in done.output
 
 
 def test_answers_are_hidden_from_a_run(tmp_path: Path) -> None:

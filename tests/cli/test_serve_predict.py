@@ -88,6 +88,8 @@ def test_runs_that_cannot_answer_say_why(
     assert status == 0
     status, _, err = call(capsys, "serve", "latest")
     assert status == 2 and "no-model" in err
+    status, _, err = call(capsys, "serve", small.delivery.folder, "--host", "a..b")
+    assert status == 2 and "no-such-host" in err
     status, _, err = call(capsys, "predict", small.delivery.folder, "--input", str(tmp_path / "gone.csv"))
     assert status == 2 and "no-such-file" in err
     status, _, err = call(capsys, "predict", small.delivery.folder, "--input", str(rows), "--output", "/gone/made.csv")

@@ -264,6 +264,8 @@ def test_it_is_off_unless_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.Mo
     [
         ("yes", "", "bad-telemetry"),
         ("127.0.0.1:4317", "", "bad-telemetry"),
+        ("http://[::1", "", "bad-telemetry"),
+        ("http://127.0.0.1:port", "", "bad-telemetry"),
         ("http://127.0.0.1:4318", "opentelemetry.sdk.trace", "no-telemetry"),
     ],
 )

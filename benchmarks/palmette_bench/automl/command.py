@@ -50,12 +50,15 @@ def main(  # noqa: PLR0913 - one parameter per option
     """
     chosen, file = studies or ("agent",), out.resolve() / "records.jsonl"
     commands = dict(_peer(one) for one in peers)
+    wanted = sets.split(",") if sets else []
+    if unknown := {*wanted} - {name for study in chosen for name in STUDIES[study].sets}:
+        raise click.BadParameter(f"{', '.join(chosen)}: no set {', '.join(sorted(unknown))}.", param_hint="--sets")
     share = budget / 60 * (QUICK_SHARE if quick else 1)
     runs = [
         cell.model_copy(update={"budget": cell.budget * share, "model": model if cell.system == "palmette" else ""})
         for study in chosen
         for cell in cells(study, range(1 if quick else seeds), tuple(commands))
-        if cell.set in (sets.split(",") if sets else STUDIES[study].quick if quick else STUDIES[study].sets)
+        if cell.set in (wanted or (STUDIES[study].quick if quick else STUDIES[study].sets))
     ]
     left = [] if only_tables else open_cells(runs, read_records(file, Record))
     for record in _measured(left, data.resolve(), commands, file, money):

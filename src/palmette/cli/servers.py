@@ -68,8 +68,8 @@ def require_free(host: str, port: int) -> None:
         with socket.socket(kind, socket.SOCK_STREAM) as one:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             one.bind(address)
-    except socket.gaierror as error:
-        message = f"{host!r} is not an address of this machine: {error.strerror}."
+    except (socket.gaierror, UnicodeError) as error:
+        message = f"{host!r} is not an address of this machine."
         raise UserError(message, "Use 127.0.0.1, or 0.0.0.0 for all.", code="no-such-host") from error
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE

@@ -66,6 +66,11 @@ def hider() -> Callable[[str], str]:
     return lambda text: pattern.sub(HIDDEN, text)
 
 
+def bare_url(url: str) -> str:
+    """A URL, valid or not, without user, password and query."""
+    return re.sub(r"//[^/?#]*@", "//", url).partition("?")[0]
+
+
 def error_json(error: PalmetteError) -> dict[str, JsonValue]:
     """An error as JSON data, without secrets."""
     body = {name: getattr(error, name) for name in ("code", "message", "remedy", "exit_code")}

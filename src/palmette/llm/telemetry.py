@@ -30,6 +30,7 @@ from palmette.engine import ArtefactStore, Entry, Observer, Topology, run_state
 from palmette.engine import events as e
 from palmette.errors import MachineError, UserError
 from palmette.llm.messages import Reply
+from palmette.llm.secrets import bare_url
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -60,8 +61,7 @@ def open_telemetry(folder: Path) -> Observer:
     wanted = os.environ.get(SETTING, "").strip()
     if not wanted:
         return Observer()
-    url = urlsplit(wanted)
-    if url.scheme not in ("http", "https") or not url.hostname:
+    if not _is_address(wanted):
         remedy = "Name a collector that speaks OTLP over HTTP, e.g. http://127.0.0.1:4318, or unset it."
         raise UserError(f"{SETTING} is not the address of a collector.", remedy, code="bad-telemetry")
     try:
@@ -71,8 +71,17 @@ def open_telemetry(folder: Path) -> Observer:
         message = f"{SETTING} is set, and sending spans needs packages that are not installed."
         remedy = "Run: pip install 'palmette[telemetry]', or unset it."
         raise MachineError(message, remedy, code="no-telemetry") from error
+    url = urlsplit(wanted)
     path = url.path.rstrip("/")
     return Telemetry(url._replace(path=path if path.endswith(_PATH) else path + _PATH).geturl(), folder)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        url = urlsplit(text)
+        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        return False
 
 
 def trace_ids(folder: Path) -> list[str]:
@@ -204,8 +213,7 @@ class _Sender:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from requests import Session
 
-        place = urlsplit(url)
-        self._place = place._replace(netloc=place.netloc.rpartition("@")[2], query="").geturl()
+        self._place = bare_url(url)
         self._is_reported = False
         self._log = logging.getLogger(trace_exporter.__name__)
         self._log.filters.insert(0, self._filter)  # before the exporter's own filter, which suppresses repetitions

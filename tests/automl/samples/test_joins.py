@@ -64,6 +64,14 @@ def test_tables_without_a_common_key_are_refused_by_name_and_skipped_otherwise(s
     assert "customers_city" in load([shop], "orders + *").table, "suffixes may be left out"
 
 
+@pytest.mark.parametrize("name", ["given.csv", "customers.tsv"])
+def test_two_tables_with_one_name_in_sql_are_refused(name: str, shop: Path) -> None:
+    (shop / name).write_text(CUSTOMERS.replace("Oslo", "Bonn").replace(",", ";"))
+    with pytest.raises(TableError, match="a name that is taken") as caught:
+        load([shop], f"orders.csv + customers.csv + {name}")
+    assert caught.value.code == "name-collision"
+
+
 def test_a_package_joins_related_files_as_the_run_did(shop: Path) -> None:
     loaded = load([shop], "orders.csv + customers.csv + calls.csv")
     columns = (ColumnUse(name="price", kind="number", examples=(1.0,)),)

@@ -245,3 +245,20 @@ def test_a_join_that_drops_rows_with_a_partner_is_not_read_as_one_that_keeps_the
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="a join of kind 'leftanti' is not understood"):
         draft_of(tmp_path / name, HERE / "registry.yaml")
+
+
+OLDEST_OF_THE_NEWEST = """
+from pyspark.sql import Window, functions as F
+
+def build(orders, buyers, as_of):
+    known = orders.where((F.col("ordered_at") < F.lit(as_of)) & F.col("buyer_id").isNotNull())
+    order = Window.partitionBy("buyer_id").orderBy(F.col("ordered_at").desc(), F.col("order_id"))
+    newest = known.withColumn("rn", F.row_number().over(order)).where("rn = 1")
+    return newest.select("buyer_id", "amount")
+"""
+
+
+def test_an_order_in_two_directions_is_not_read_as_the_newest_row(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(OLDEST_OF_THE_NEWEST, encoding="utf-8")
+    with pytest.raises(UserError, match="a condition on a window function is not understood"):
+        draft_of(tmp_path / "job.py", HERE / "registry.yaml")

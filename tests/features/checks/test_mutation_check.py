@@ -134,6 +134,16 @@ def test_a_mutant_of_what_tests_cannot_expect_is_shown_and_not_counted(
     assert outcome.detail.startswith("5 of 5 mutants killed, 5 could not be judged")
 
 
+@pytest.mark.parametrize("harmless", [True, False])
+def test_without_a_mutant_that_can_be_judged_the_check_is_skipped(
+    harmless: bool, activity: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = ExpectedFrame({}, (), {"orders_30d": "the function map"})
+    monkeypatch.setattr("palmette.features.checks.mutation.expected", lambda *_: answer)
+    outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=0.0, harmless=harmless)))
+    assert outcome.skipped.startswith("no mutant could be judged") and not outcome.violations
+
+
 def test_tests_that_fail_anyway_kill_nothing(activity: View) -> None:
     outcome = MutationCheck(size=10).check(subject_of(activity, FakeHarness(activity, noticed=1.0, wrong=True)))
     assert outcome.skipped == "the tests do not pass on the script itself: b: failed"

@@ -22,6 +22,7 @@ from palmette.documents import read_plain
 
 SHARED = 0.5  # least share of the keys of the smaller side that the other side has
 NUMERIC = 0.95  # least share of present values that are numbers in a column of numbers
+MAIN = "given"  # the table that columns are added to, in SQL
 MANY = 50  # most values of a column whose last one is a feature
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 TIME_NAMED = re.compile(r"time|date|stamp", re.IGNORECASE)
@@ -39,7 +40,7 @@ class JoinTime(NamedTuple):
 def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: bool = True) -> Raw:
     """Returns the table with columns from others, by every key that they share.
 
-    Raises TableError where a table shares no key, and each is required.
+    Raises TableError where a table shares no key, and each is required, or where SQL would have one name for two.
     """
     joined = replace(main, related=tuple(others))
     for other in others:
@@ -47,6 +48,9 @@ def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: b
         if not links and required:
             message = f"{other.name!r} shares no key with {main.name!r}."
             raise TableError(message, "Name tables with a common column of keys.", code="no-shared-key", options=())
+        if links and _stem(other) in {MAIN, *(join.table for join in joined.joins)}:
+            message = f"{other.name!r} would be joined as {_stem(other)!r}, a name that is taken."
+            raise TableError(message, "Rename the file.", code="name-collision", options=())
         for mine, theirs in links:
             by = f"{_stem(other)}_by_{theirs}" if len(links) > 1 else _stem(other)
             here, there = _times(main, mine), _times(other, theirs)
@@ -54,7 +58,7 @@ def with_related(main: Raw, others: Sequence[Raw], repairs: Repairs, required: b
             join = (_lookup if _is_key(other, theirs) else _aggregates)(main, other, mine, theirs, by, times)
             with duckdb.connect() as connection:
                 connection.execute(SQL["macros"])
-                connection.register("given", _frame(main).assign(row_=range(len(main.frame))))
+                connection.register(MAIN, _frame(main).assign(row_=range(len(main.frame))))
                 connection.register(_stem(other), _frame(other))
                 found = connection.execute(join).df().iloc[:, len(main.names) + 1 :]
             made = found.set_axis(main.frame.index).dropna(axis=1, how="all")

@@ -325,8 +325,7 @@ def is_newest(tree: Tree, table: Table) -> bool:
     if not isinstance(tree, exp.EQ) or number_of(tree.right) != 1 or not isinstance(tree.left.unnest(), exp.Window):
         return False
     window = tree.left.unnest()
-    order = window.args.get("order")
-    first = order.expressions[0] if order is not None else None
+    order = window.args["order"].expressions if window.args.get("order") else []
     times = (table.event_time, table.valid_from)
-    is_latest = first is not None and first.args.get("desc") and time_column(first.this) in times
-    return function_name(window.this) == "row_number" and bool(is_latest)
+    is_latest = bool(order) and time_column(order[0].this) in times and all(one.args.get("desc") for one in order)
+    return function_name(window.this) == "row_number" and is_latest

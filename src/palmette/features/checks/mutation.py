@@ -101,11 +101,13 @@ class MutationCheck:
         killed = sum(not results[mutant.name].ok for mutant in tried)
         equivalent = len(chosen) - killed - len(alive)
         judged = len(chosen) - equivalent - unnoticeable
+        counted = f"{len(every)} possible, {equivalent} presumed equivalent"
+        if not judged:
+            return CheckResult(skipped=f"no mutant could be judged ({counted})")
         found = [_survivor(mutant, changes[mutant.name].text, subject) for mutant in alive]
-        if judged and killed < self.required * judged:
+        if killed < self.required * judged:
             found.insert(0, self._too_few(killed, judged, subject.tests, found))
         beside = f", {unnoticeable} could not be judged" if unnoticeable else ""
-        counted = f"{len(every)} possible, {equivalent} presumed equivalent"
         return CheckResult(tuple(found), detail=f"{killed} of {judged} mutants killed{beside} ({counted})")
 
     def _too_few(self, killed: int, judged: int, tests: Path, survivors: Sequence[Violation]) -> Violation:

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, DirectoryPath, Field, FilePath, RootModel
 from pydantic.alias_generators import to_camel
-from typing_extensions import TypedDict
+from typing_extensions import TypeAliasType, TypedDict
 """
 SCRIPT = "from pyspark.sql import DataFrame\n\ndef build(t: DataFrame) -> DataFrame:\n    return t\n\ndef main(): ...\n"
 

@@ -74,20 +74,25 @@ class TeamSchema:
         return f"{owner}[{quoted(attribute)}]" if by_key else f"{owner}.{attribute}"
 
 
-def type_text(schema: TeamSchema, of: Json) -> str:
-    """A readable description of a field's type, for messages: `one of 'gold', 'silver'`, `list of string`."""
+def type_text(schema: TeamSchema, of: Json, within: tuple[str, ...] = ()) -> str:
+    """A readable description of a field's type, for messages: `one of 'gold', 'silver'`, `list of string`.
+
+    A type `within` itself is described by its name.
+    """
     options, nullable = schema.options(of)
-    words = [_option_text(schema, option) for option in options] + (["null"] if nullable else [])
+    words = [_option_text(schema, option, within) for option in options] + (["null"] if nullable else [])
     return " or ".join(dict.fromkeys(words)) or "anything"
 
 
-def _option_text(schema: TeamSchema, option: ResolvedSchema) -> str:
+def _option_text(schema: TeamSchema, option: ResolvedSchema, within: tuple[str, ...]) -> str:
+    if option.model and option.model in within:
+        return option.model
     if "const" in option.schema:
         return repr(option.schema["const"])
     if "enum" in option.schema:
         return "one of " + ", ".join(repr(member) for member in option.schema["enum"])
     if option.schema.get("type") == "array":
-        return f"list of {type_text(schema, option.schema.get('items', {}))}"
+        return f"list of {type_text(schema, option.schema.get('items', {}), (*within, option.model))}"
     if option.schema.get("type") == "object":
         return option.model or "mapping"
     pattern = option.schema.get("pattern")
