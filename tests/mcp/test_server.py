@@ -143,6 +143,15 @@ def test_submissions_are_scored_on_a_hold_out_that_stays_hidden(
     assert ranked.score == 1.0 and ranked.left == 9, "each target and metric has a record of its own"
 
 
+def test_classes_that_a_program_wrote_as_fractions_are_the_same_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALMETTE_RUNS", str(tmp_path / "runs"))
+    (tmp_path / "truth.csv").write_text("left\n" + "1\n0\n" * 5, "utf-8")
+    (tmp_path / "made.csv").write_text("left\n" + "1.0\n0.0\n" * 5, "utf-8")
+    assert ScoredHoldOut(f"{tmp_path / 'truth.csv'}:left:accuracy").score(tmp_path / "made.csv").score == 1.0
+
+
 def test_questions_reach_the_person_at_the_client(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

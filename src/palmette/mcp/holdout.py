@@ -119,11 +119,12 @@ def _bad(message: str) -> UserError:
 
 
 def _column(frame: pd.DataFrame, name: str, metric: Metric | None) -> Any:
-    """The cells of a column: class names of a classification, else numbers."""
+    """The cells of a column: class names of a classification, of which `1.0` is `1`, else numbers."""
     import pandas as pd
 
     if metric is not None and metric.task == "classification":
-        return frame[name].astype(str).str.strip().to_numpy(object)
+        names = frame[name].astype(str).str.strip()
+        return names.str.replace(r"^(-?\d+)\.0$", r"\1", regex=True).to_numpy(object)
     try:
         numbers = pd.to_numeric(frame[name])
     except (ValueError, TypeError) as error:

@@ -1,6 +1,7 @@
 """The tools of the MCP server. They are thin: each calls the public API, on files within the allowed folders."""
 
 import json
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial, wraps
@@ -66,6 +67,7 @@ class _Tools:
         self._roots, self._holdout = Roots(roots), holdout
         self._open = ExitStack()
         self._spark: WarmSpark | None = None
+        self._starting = threading.Lock()  # calls of tools run side by side
 
     @asynccontextmanager
     async def lifespan(self, _: MCPServer[Any]) -> AsyncIterator[None]:
@@ -74,8 +76,9 @@ class _Tools:
 
     def spark(self) -> WarmSpark:
         """One Spark for all calls; the first of them starts it."""
-        if self._spark is None:
-            self._spark = self._open.enter_context(WarmSpark())
+        with self._starting:
+            if self._spark is None:
+                self._spark = self._open.enter_context(WarmSpark())
         return self._spark
 
     def check_features(
