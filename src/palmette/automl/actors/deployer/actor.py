@@ -155,7 +155,8 @@ def formulas(frame: pd.DataFrame) -> int:
 
     They are kept, because programs join predictions by their exact values.
     """
-    cells = (cell for place in range(frame.shape[1]) for cell in frame.iloc[:, place].array)
+    texts = frame.select_dtypes(exclude=["number", "bool", "datetime"])
+    cells = (cell for place in range(texts.shape[1]) for cell in texts.iloc[:, place].array)
     suspect = [cell for cell in (*frame, *cells) if isinstance(cell, str) and cell.startswith(_FORMULA)]
     return int(pd.to_numeric(pd.Series(suspect, dtype=object), errors="coerce").isna().sum())
 
