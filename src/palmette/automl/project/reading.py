@@ -86,7 +86,8 @@ def in_file_form(rows: pd.DataFrame, blueprint: Blueprint) -> pd.DataFrame:
     """Rows as people send them to the endpoint: numbers and dates as in the file, no columns for validation only."""
     used = {one.name for one in blueprint.columns} | {blueprint.target, blueprint.labels}
     frame = in_file_names(rows.drop(columns={blueprint.folds.by} - used, errors="ignore"), blueprint)
-    return frame.assign(**{one.in_file: _written(frame[one.in_file], one) for one in blueprint.columns})
+    uses = {one.in_file: one for one in blueprint.columns}
+    return pd.DataFrame({name: _written(frame[name], uses[name]) if name in uses else frame[name] for name in frame})
 
 
 def _written(values: pd.Series, column: ColumnUse) -> pd.Series:

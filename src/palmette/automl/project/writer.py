@@ -210,12 +210,13 @@ def _other_formats(blueprint: Blueprint) -> dict[str, list[ColumnUse]]:
 def _examples(blueprint: Blueprint, frame: pd.DataFrame | None) -> list[dict[str, Any]]:
     """Rows as a file has them; each mixes values of several rows of the data."""
     frame = _column_by_column(blueprint) if frame is None else frame
-    made = in_file_form(frame, blueprint)
-    made = made.astype(object).where(made.notna(), None)
-    return [{str(name): _short(value) for name, value in row.items()} for row in made.to_dict("records")]
+    rows = in_file_form(frame, blueprint).to_dict("records")
+    return [{str(name): _short(value) for name, value in row.items()} for row in rows]
 
 
 def _short(value: Any) -> Any:
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return None
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

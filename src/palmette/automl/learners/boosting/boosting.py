@@ -14,6 +14,8 @@ LEAST_GAIN = 1e-4  # least gain of log loss in `patience` rounds: on classes tha
 SMALL = 2_000  # rows below which small leaves are worth a try
 MEDIUM, LARGE = 200_000, 2_000_000
 """Work from which the learning rate is larger, so that training takes a minute, or a few minutes."""
+SMALL_GROUPS = {"min_data_per_group": 20, "cat_l2": 5.0}
+"""Settings for categories. The library's own, 100 and 10, leave categories of small tables unused."""
 MIXED_STEP = 0.05  # learning rate on several kinds of columns, whose encoding costs more than the trees
 FAMILIES = frozenset({"gradient_boosting", "tree_ensemble", "boosting", "gbm"})
 
@@ -47,6 +49,7 @@ class LightGBM(Learner):
         fixed = {"n_jobs": 1, **seeded("random_state", setup)}
         bagging = {"subsample_freq": 1} if "subsample" in settings else {}
         codes = {"categorical_column": setup.places} if setup.places else {}
+        usual |= SMALL_GROUPS if setup.places else {}
         return Call(setup.path("lightgbm.LGBM"), {**usual, **settings, **bagging, **fixed, "verbose": -1, **codes})
 
     def portfolio(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
