@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pydantic import JsonValue
+from pydantic import HttpUrl, JsonValue, ValidationError
 
 from palmette.engine import ArtefactStore, Entry, Observer, Topology, run_state
 from palmette.engine import events as e
@@ -61,9 +61,11 @@ def open_telemetry(folder: Path) -> Observer:
     wanted = os.environ.get(SETTING, "").strip()
     if not wanted:
         return Observer()
-    if not _is_address(wanted):
+    try:
+        url = urlsplit(str(HttpUrl(wanted)))
+    except ValidationError:
         remedy = "Name a collector that speaks OTLP over HTTP, e.g. http://127.0.0.1:4318, or unset it."
-        raise UserError(f"{SETTING} is not the address of a collector.", remedy, code="bad-telemetry")
+        raise UserError(f"{SETTING} is not the address of a collector.", remedy, code="bad-telemetry") from None
     try:
         import opentelemetry.exporter.otlp.proto.http.trace_exporter
         import opentelemetry.sdk.trace  # noqa: F401 - looked for now, used when the run begins
@@ -71,17 +73,8 @@ def open_telemetry(folder: Path) -> Observer:
         message = f"{SETTING} is set, and sending spans needs packages that are not installed."
         remedy = "Run: pip install 'palmette[telemetry]', or unset it."
         raise MachineError(message, remedy, code="no-telemetry") from error
-    url = urlsplit(wanted)
     path = url.path.rstrip("/")
     return Telemetry(url._replace(path=path if path.endswith(_PATH) else path + _PATH).geturl(), folder)
-
-
-def _is_address(text: str) -> bool:
-    try:
-        url = urlsplit(text)
-        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
-    except ValueError:
-        return False
 
 
 def trace_ids(folder: Path) -> list[str]:

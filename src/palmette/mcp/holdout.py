@@ -122,9 +122,10 @@ def _column(frame: pd.DataFrame, name: str, metric: Metric | None) -> Any:
     """The cells of a column: class names of a classification, of which `1.0` is `1`, else numbers."""
     import pandas as pd
 
+    from palmette.automl.encoders.columns import text_of
+
     if metric is not None and metric.task == "classification":
-        names = frame[name].astype(str).str.strip()
-        return names.str.replace(r"^(-?\d+)\.0$", r"\1", regex=True).to_numpy(object)
+        return frame[name].astype(str).str.strip().map(text_of).to_numpy(object)
     try:
         numbers = pd.to_numeric(frame[name])
     except (ValueError, TypeError) as error:

@@ -15,11 +15,7 @@ SMALL = 2_000  # rows below which small leaves are worth a try
 MEDIUM, LARGE = 200_000, 2_000_000
 """Work from which the learning rate is larger, so that training takes a minute, or a few minutes."""
 SMALL_GROUPS = {"min_data_per_group": 20, "cat_l2": 5.0}
-"""Rows of a group of categories at least, and the penalty of its splits; the library has 100 and 10, for large tables.
-
-On 21 tables of 200 to 5,000 rows that played no part in the choice, cross-validated losses fell by 0.7 % on average; no
-loss rose by more than 0.4 %.
-"""
+"""Rows of a group of categories at least, and the penalty of its splits; the library's 100 and 10 suit large tables."""
 MIXED_STEP = 0.05  # learning rate on several kinds of columns, whose encoding costs more than the trees
 FAMILIES = frozenset({"gradient_boosting", "tree_ensemble", "boosting", "gbm"})
 
