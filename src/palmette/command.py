@@ -64,7 +64,7 @@ class CommandProvider:
                 stdin=text.encode(),
             )
             if not done.ok:
-                message = f"{self.name} {done.ended} with status {done.exit_code}: {done.last_line[:500]}"
+                message = f"{self.name} {done.ended} with status {done.exit_code}: {done.error_line[:500]}"
                 raise ModelError(message, f"Try it by hand; {READ} and {VARIABLES} allow more.", code="command-failed")
             answer = _left(folder, before) or done.stdout
         return Reply.estimated(self.name, text, answer)

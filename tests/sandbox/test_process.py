@@ -375,3 +375,16 @@ def test_what_a_program_says_is_told_alike_wherever_and_whenever_it_ran(tmp_path
         for folder, address in ((tmp_path, 140289), (tmp_path / "other", 140291))
     }
     assert said == {'File "a.py", <Session object at ...> is 0x1f at noon'}
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("def f(): raise ValueError('a NaN\\nsee page 3')\nf()", "ValueError: a NaN"),
+        ("try: 1 / 0\nexcept Exception: raise KeyError('price')", "KeyError: 'price'"),
+        ("import sys; sys.exit('one\\ntwo')", "two"),
+        ("print(1)", ""),
+    ],
+)
+def test_the_error_line_says_what_went_wrong(code: str, line: str, tmp_path: Path) -> None:
+    assert run_python(code, tmp_path).error_line == line

@@ -20,7 +20,7 @@ from palmette.automl.search.job import run_module
 from palmette.automl.splitting.data_splits import DataSplits
 from palmette.documents import read_document
 from palmette.engine import Context, TextFile, Violation
-from palmette.sandbox import Sandbox, import_policy, relative_to_root
+from palmette.sandbox import Sandbox, error_line, import_policy, relative_to_root
 
 FEATURES = "own_features.py"
 SAMPLE = 300  # training rows in the sample that own code is tested on
@@ -153,8 +153,8 @@ def sampled(blueprint: Blueprint, splits: DataSplits, rows: int = SAMPLE) -> Dat
 
 def failure_of(trace: str, end: str, modules: Iterable[OwnCode], subject: str) -> Violation:
     """Describes a failure on the sample by its trace, else its `end`; blames the trace's own module, or `subject`."""
-    blamed, last = blamed_in(trace, modules) or subject, (trace.strip().splitlines() or [end])[-1].strip()
-    message = f"{blamed} fails on a sample of rows: {last[:400]}"
+    blamed = blamed_in(trace, modules) or subject
+    message = f"{blamed} fails on a sample of rows: {(error_line(trace) or end)[:400]}"
     return Violation(code=side_of(blamed), message=message, evidence=trace[-4000:], subject=blamed)
 
 

@@ -72,6 +72,13 @@ def relative_to_root(root: Path, text: str) -> str:
     return re.sub(r"\bat 0x[0-9a-f]+\b", "at ...", text.replace(f"{root.resolve()}/", ""))
 
 
+def error_line(text: str) -> str:
+    """The first line of the last traceback's message, which may have several; without a traceback the last line."""
+    lines = text.rstrip().splitlines()
+    frame = max((number for number, line in enumerate(lines) if line.startswith('  File "')), default=len(lines))
+    return next((line for line in lines[frame:] if line[:1].strip()), lines[-1].strip() if lines else "")
+
+
 class ExecutionResult(Model):
     """Result of a program. Failure is a value here, never an exception."""
 
@@ -91,9 +98,9 @@ class ExecutionResult(Model):
         return self.ended == "exited" and self.exit_code == 0
 
     @property
-    def last_line(self) -> str:
-        """The last line of its error output, otherwise the note."""
-        return (self.stderr.strip().splitlines() or [self.note])[-1]
+    def error_line(self) -> str:
+        """The line of its error output that says what went wrong, otherwise the note."""
+        return error_line(self.stderr) or self.note
 
 
 class Paths:

@@ -26,6 +26,7 @@ from palmette.automl.search.runs import Search
 from palmette.engine import TERMINATE, PastAttempt, Violation
 from palmette.llm import Agent
 from palmette.llm.text import estimate_tokens
+from palmette.sandbox import ExecutionResult
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 BROKEN = FEATURES.replace('.where(X["items"] > 0)', "")
@@ -241,6 +242,17 @@ def test_a_check_of_own_code_takes_no_training_time(
     monkeypatch.setattr(Search, "run", run)
     made = shop.make(Assembler).run(assembling, shop.context()).output
     assert seconds[0] > assembler.search_seconds(assembling.blueprint) - 0.9 and made.seconds < 0.9
+
+
+@pytest.mark.parametrize(("exit_code", "blamed"), [(0, []), (1, ["own_features.py"])])
+def test_own_code_that_the_sample_had_no_time_for_is_not_blamed(
+    exit_code: int, blamed: list[str], assembling: Any, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = ExecutionResult(exit_code=exit_code, stdout="", stderr="", seconds=20.0, ended="exited", isolation="")
+    monkeypatch.setattr(Search, "run_fold", lambda *_: (CandidateLoad(), done))
+    monkeypatch.setattr(Search, "run", lambda *_: CandidateLoad())
+    made = shop.make(Assembler).run(assembling, shop.context()).output
+    assert [one.subject for one in made.failures if one.code == "contract-unfulfilled"][:1] == blamed
 
 
 def test_without_a_sample_own_code_that_fails_is_only_reported(assembling: Any, shop: Shop) -> None:

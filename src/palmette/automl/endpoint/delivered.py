@@ -102,9 +102,9 @@ def answer_file(folder: Path, rows: Path, table: str = "", tell: Callable[[str],
                 return read_made(place, ANSWERS).decode()
         except (OSError, ValueError) as error:
             done = done.model_copy(update={"stderr": f"its predictions cannot be read: {error}"})
-    if REFUSAL in done.last_line:
-        raise error_of(UserError, "rows-refused", rows=str(rows), reason=done.last_line.partition(REFUSAL)[2])
-    raise error_of(MachineError, "prediction-failed", done=done, last_line=done.last_line[:500], folder=str(folder))
+    if REFUSAL in done.error_line:
+        raise error_of(UserError, "rows-refused", rows=str(rows), reason=done.error_line.partition(REFUSAL)[2])
+    raise error_of(MachineError, "prediction-failed", done=done, error_line=done.error_line[:500], folder=str(folder))
 
 
 def _with_files(rows: Path, table: str, tell: Callable[[str], object], folder: Path) -> pd.DataFrame:

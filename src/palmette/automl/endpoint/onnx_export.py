@@ -49,13 +49,13 @@ def export_onnx(run: str, output: Path) -> OnnxExport:
         in_file_names(rows, blueprint).to_parquet(scratch / "rows.parquet", index=False)
         given = ("-c", PROGRAM, blueprint.package, str(scratch / "rows.parquet"), str(scratch))
         done = run_program(Sandbox(), folder, *given, seconds=SECONDS, write=scratch)
-        if "ModuleNotFoundError" in done.last_line:
+        if "ModuleNotFoundError" in done.error_line:
             raise error_of(MachineError, "missing-library", done=done)
         try:
             found = OnnxExport.model_validate(read_json(scratch, "facts.json"))
             content = read_made(scratch, "model.onnx")
         except (OSError, ValueError):
-            message = f"This model cannot be converted to ONNX: {done.last_line[:300]}"
+            message = f"This model cannot be converted to ONNX: {done.error_line[:300]}"
             raise UserError(message, SINGLE, code="no-onnx") from None
     if found.differing > 0.01 * found.rows:
         message = f"The ONNX model predicts {found.differing} of {found.rows} rows differently."

@@ -164,5 +164,5 @@ def _replace(folder: Path, fitted: Path, found: Retraining) -> None:
 def _sound(done: Any) -> Any:
     """The result of a program of the package; raises MachineError if it failed."""
     if isinstance(done, ExecutionResult) and not done.ok:
-        raise error_of(MachineError, "retraining-failed", done=done, last_line=done.last_line[:500])
+        raise error_of(MachineError, "retraining-failed", done=done, error_line=done.error_line[:500])
     return done

@@ -75,7 +75,7 @@ class CandidateLoad:
     def after_failure(self, done: ExecutionResult) -> CandidateLoad:
         """Adds the failure of the driver's run, with its output as evidence."""
         wrong = "; ".join(one.message for one in self.violations)
-        ending = " ".join(dict.fromkeys((done.note, done.last_line)))
+        ending = " ".join(dict.fromkeys((done.note, done.error_line)))
         how = "" if done.ok else f"the search ended ({done.ended}): {ending}".strip()
         message = "; ".join(filter(None, (how, wrong)))[:600] or "the search left nothing"
         found = Violation(code="search-failed", message=message, evidence=done.stderr[-4000:])

@@ -81,7 +81,7 @@ class Workspace:
             paths = [(Path(one.filename), one.lineno) for one in traceback.extract_tb(error.__traceback__)]
             own = self.folder.parent / OWN
             steps = [f' File "{path.name}", line {line}' for path, line in paths if path.parent == own]
-            note = f"{type(error).__name__}: {error}"[:600] + "".join(steps[-3:])
+            note = " ".join(f"{type(error).__name__}: {error}".split())[:600] + "".join(steps[-3:])
             return FoldResult(None, None, time.monotonic() - started, note=note)
 
     def sampled(self, kept: NDArray[np.int64]) -> "Workspace":

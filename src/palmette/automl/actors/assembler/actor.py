@@ -194,8 +194,10 @@ def _on_sample(search: Search, modules: Sequence[OwnCode]) -> Iterator[Violation
     load, done = sample.run_fold(0 if search.problem.has_target else None, own, modules, SAMPLE_SECONDS, cores())
     trials = {one.candidate.name: one for one in load.trials}
     late = {one.candidate.name for one in load.trials if one.status == "stopped"} if load.results else set()
-    for one in (each for each in own if each.name not in late):  # not failing: the sample's time was too short for all
+    for one in own:
         trial = trials.get(one.name)
+        if one.name in late or (trial is None and done.ok):
+            continue  # not failing: the sample's time was too short for all
         wrong = next((found.message for found in load.violations if found.subject == one.name), "")
         note = wrong or (trial.note if trial else relative_to_root(search.folder, done.stderr)[-4000:] or done.note)
         if wrong or trial is None or trial.status != "finished":

@@ -146,7 +146,7 @@ class Comparator(BaseActor):
             return FittedPackage(package.folder.name, files, time.monotonic() - started)
         if done.ended == "timeout":
             return None
-        message = f"The final fit of the {kind} fails: {done.last_line[:300]}"
+        message = f"The final fit of the {kind} fails: {done.error_line[:300]}"
         wrong = Violation(code="fit-failed", message=message, evidence=done.stderr[-4000:], subject="train.py")
         return located([wrong], package.folder, input.assembly.modules)[0]
 

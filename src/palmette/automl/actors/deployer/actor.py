@@ -102,7 +102,7 @@ class Deployer(BaseActor):
             return None
         made = BuiltPackage(project, self.sandbox, input.blueprint).predict(loaded.inference, scratch)
         if isinstance(made, ExecutionResult):
-            detail = f"the {len(loaded.inference)} rows without a target cannot be predicted: {made.last_line}"
+            detail = f"the {len(loaded.inference)} rows without a target cannot be predicted: {made.error_line}"
             return Measurement(name="new rows", status="warning", detail=detail, evidence=made.stderr[-2000:])
         name, frame = prediction_file(loaded, made, input.blueprint.target, input.blueprint.positive)
         frame.to_csv(project / name, index=False)

@@ -199,7 +199,7 @@ class ImplementationVerifier(BaseActor):
         with Service(self.sandbox, package.folder) as service:  # it starts while the hold-out is predicted
             found = evaluator.evaluated()
             if isinstance(found, ExecutionResult):
-                message, log = f"Prediction of the hold-out fails: {found.last_line}", found.stderr[-4000:]
+                message, log = f"Prediction of the hold-out fails: {found.error_line}", found.stderr[-4000:]
                 why = Violation(code="prediction-failed", message=message, evidence=log, subject="predict.py")
                 return failed(located([why], package.folder, modules))
             batch = any(one.quantity == "batch_time" for one in input.task.constraints)
