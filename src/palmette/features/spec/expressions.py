@@ -81,7 +81,7 @@ def type_of(text: str, schema: Schema) -> SparkType | None:
 def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Mistake]:
     for name in parsed.functions:
         if (problem := _wrong_function(name, kind, parsed)) is not None:
-            yield fault(problem, name, functions.known() if problem == "unknown-function" else ())
+            yield fault(problem, name, functions.names("all") if problem == "unknown-function" else ())
     if parsed.has_window or any(name in functions.names("window_only") for name in parsed.functions):
         yield fault("window-not-allowed", parsed.text, over="(OVER) " * parsed.has_window)
     if parsed.has_subquery:
@@ -96,7 +96,7 @@ def _forbidden(parsed: ParsedExpression, kind: str) -> Iterator[Mistake]:
 
 def _wrong_function(name: str, kind: str, parsed: ParsedExpression) -> str | None:
     """Why a function may not be used here."""
-    if name not in functions.known():
+    if name not in functions.names("all"):
         return "unknown-function"
     for listed, problem in _REFUSED.items():
         if name in functions.names(listed):

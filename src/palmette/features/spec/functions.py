@@ -2,45 +2,34 @@
 
 import functools
 from collections.abc import Sequence
-from importlib import resources
-from typing import Any
+from pathlib import Path
 
-import yaml
 from sqlglot import exp
 
+from palmette.documents import read_plain
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.values import SparkType
 
-
-@functools.cache
-def _lists() -> dict[str, Any]:
-    text = resources.files(__package__).joinpath("spark_functions.yaml").read_text(encoding="utf-8")
-    return dict(yaml.safe_load(text))
+_FACTS = Path(__file__).with_name("spark_functions.yaml")
 
 
 @functools.cache
 def names(kind: str) -> frozenset[str]:
     """The lower-case names in one list of spark_functions.yaml, which documents each list."""
-    return frozenset(_lists()[kind].split())
-
-
-@functools.cache
-def known() -> frozenset[str]:
-    """All functions built into Spark SQL."""
-    return names("all") | names("by_grammar")
+    return frozenset(read_plain(_FACTS)[kind].split())
 
 
 @functools.cache
 def results() -> dict[str, SparkType]:
     """Result types of functions that always return the same type."""
-    kinds = {name: kind for kind, listed in _lists()["results"].items() for name in listed.split()}
+    kinds = {name: kind for kind, listed in read_plain(_FACTS)["results"].items() for name in listed.split()}
     return {name: c.INTERVAL if kind == "interval" else SparkType.parse(kind) for name, kind in kinds.items()}
 
 
 def result_of(name: str, kinds: Sequence[SparkType | None], arguments: Sequence[exp.Expression]) -> SparkType | None:
     """The result type of a call, given the types of its arguments; None if unknown."""
     first, second = (*kinds, None, None)[:2]
-    if operator := _lists()["operators"].get(name):
+    if operator := read_plain(_FACTS)["operators"].get(name):
         both = first and second and first.is_numeric and second.is_numeric
         return c.arithmetic_type(operator, first, second) if both and first and second else None
     if name in names("quantiles"):

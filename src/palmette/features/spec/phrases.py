@@ -8,7 +8,7 @@ from typing import get_args
 
 from sqlglot import exp
 
-from palmette.documents import load_plain, read_text
+from palmette.documents import read_plain
 from palmette.features.spec import fsc_steps
 from palmette.features.spec.fsc import Aggregate, AggregateFunction, Expression, Lookup, SourceSpec
 from palmette.features.spec.fsc_steps import pairs
@@ -16,7 +16,7 @@ from palmette.features.spec.sql import ExpressionError, ParsedExpression, parse
 from palmette.features.spec.values import Window
 from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 
-_TEXTS: dict[str, dict[str, str]] = load_plain(read_text(Path(__file__).with_name("phrases.yaml")))
+_TEXTS: dict[str, dict[str, str]] = read_plain(Path(__file__).with_name("phrases.yaml"))
 _PHRASES, _VALUED, _RANKED = (_TEXTS[kind] for kind in ("functions", "valued", "ranked"))
 assert set(_PHRASES) == set(get_args(AggregateFunction))
 _RECENCY = "recency (half-life {half_life})"
