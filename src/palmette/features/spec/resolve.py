@@ -109,12 +109,14 @@ class _Resolution:
         order = derivation_order(features, self.scope)
         by_name = Derivations(self.scope, self.resolver, self.kept, hidden).complete(features, order)
         self._forbidden(list(by_name.values()))
-        self._population(features)
         spine = [self.spine.name] if self.spine else []
         tables = list(dict.fromkeys([*spine, *(name for one in features for name in sorted(one.tables))]))
         lint_tests(self.scope, output, tables, hidden)
+        view = self._assemble([by_name[one.view.name] for one in features], order, output, tables)
+        if not (self.spec.spine or hidden or view.populating):
+            self.scope.report("no-rows", "entities", grain=self.scope.grain)
         self.scope.findings.raise_if_any()
-        return self._assemble([by_name[one.view.name] for one in features], order, output, tables)
+        return view
 
     def _assemble(
         self, features: Sequence[ResolvedFeature], order: tuple[str, ...], output: Schema, tables: Sequence[str]
@@ -191,16 +193,3 @@ class _Resolution:
     def _banned(self, origins: Iterable[str]) -> list[str]:
         forbidden = self.spec.forbidden
         return [origin for origin in origins if origin in forbidden or origin.split(".")[1] in forbidden]
-
-    def _population(self, features: Sequence[ResolvedFeature]) -> None:
-        """Checks that a view without a spine has a feature that defines its rows."""
-        if self.spec.spine is not None or len(features) < len(self.spec.features):
-            return
-        grain = set(self.scope.grain)
-        for feature in features:
-            computation, source = feature.view.computation, feature.view.source
-            resolved = self.sources.get(source) if source else None
-            by = getattr(computation, "by", None)
-            if resolved is not None and resolved.view.is_event and by is not None and set(by) == grain:
-                return
-        self.scope.report("no-rows", "entities", grain=self.scope.grain)
