@@ -4,11 +4,13 @@ import os
 import shlex
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, time
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from palmette.documents import Located, ProblemCollector
+from palmette.documents import Located, ProblemCollector, read_document
+from palmette.errors import InputError, Mistake
 from palmette.features.spec.dfr import RegisteredColumn, Registry, Table
 from palmette.features.spec.fsc import FeatureSpec, UnitTest
 from palmette.features.spec.literals import lint_value
@@ -121,8 +123,8 @@ def _repeated(names: Iterable[str]) -> Iterator[tuple[str, int]]:
         seen.add(name)
 
 
-def lint_run(run: Located[Run], folder: Path, spec: FeatureSpec | None) -> ProblemCollector:
-    """All problems of a run file in `folder`; checking the interval against the cut-off needs the specification."""
+def check_run(run: Located[Run], folder: Path) -> list[Mistake]:
+    """All problems of a well-formed run file in `folder`."""
     findings = ProblemCollector(run)
     report, value = findings.report, run.value
     _paths(value, folder, report)
@@ -133,9 +135,9 @@ def lint_run(run: Located[Run], folder: Path, spec: FeatureSpec | None) -> Probl
     if class_name is not None and class_name.count(":") != 1:
         report("bad-class-name", "repository.config_class", class_name)
     _test_command(value.repository, folder, report)
-    if spec is not None:
-        _cutoff(value.interval, spec, report)
-    return findings
+    with suppress(InputError):
+        _cutoff(value.interval, read_document(folder / value.fsc, FeatureSpec), report)
+    return findings.problems
 
 
 def _paths(run: Run, folder: Path, report: Reporter) -> None:

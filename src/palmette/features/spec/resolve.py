@@ -1,20 +1,18 @@
 """Resolves documents to a `View`: everything is determined, or all errors are reported at once, those of form first."""
 
-import contextlib
 import keyword
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from palmette.documents import Located, ProblemCollector, read_document, read_located
+from palmette.documents import Located, ProblemCollector, read_located
 from palmette.errors import InputError, Mistake
 from palmette.features.spec.dfr import Registry
 from palmette.features.spec.features import FORMS, Derivations, FeatureResolver, ResolvedFeature, derivation_order
 from palmette.features.spec.fsc import Feature, FeatureSpec
 from palmette.features.spec.grain import lint_time, output_schema, resolve_grain, resolve_spine
-from palmette.features.spec.lints import lint_registry, lint_run, lint_tests
-from palmette.features.spec.run import Run
+from palmette.features.spec.lints import check_run, lint_registry, lint_tests
 from palmette.features.spec.scope import ResolutionScope
 from palmette.features.spec.sources import Sources
 from palmette.features.spec.view import Schema, View
@@ -52,14 +50,6 @@ def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
         raise InputError(problems)
     registry, spec = documents
     return resolve_located(spec, registry, answers=answers)
-
-
-def check_run(run: Located[Run], folder: Path) -> list[Mistake]:
-    """All problems of a well-formed run file in `folder`."""
-    spec = None
-    with contextlib.suppress(InputError):
-        spec = read_document(folder / run.value.fsc, FeatureSpec)
-    return lint_run(run, folder, spec).problems
 
 
 def resolve_located(spec: Located[FeatureSpec], registry: Located[Registry], *, answers: Answers | None = None) -> View:
