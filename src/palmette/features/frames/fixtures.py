@@ -128,7 +128,7 @@ def outputs(
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of a view of the factory's tables, each after its grain as text; none if the oracle has no answer."""
     try:
-        output = expected(view, factory.frames(rows, cutoff), None if view.cutoff == "spine" else cutoff)
+        output = expected(view, factory.frames(rows, cutoff), cutoff)
     except (NotCovered, WouldFail):
         return []
     return [(repr([row[name] for name in view.grain]), row) for row in output.rows]
@@ -154,7 +154,7 @@ def _fails(factory: RowFactory, table: Table, values: Sequence[Values], cutoff: 
         for name, each in factory.view.tables.items():
             given = chosen if each == table else {}
             rows[name].append(factory.usual_row(each, EntityNumbers(number), given, cutoff))
-    return would_fail(factory.view, factory.frames(rows, cutoff), None if factory.view.cutoff == "spine" else cutoff)
+    return would_fail(factory.view, factory.frames(rows, cutoff), cutoff)
 
 
 def would_fail(view: View, frames: Mapping[str, Frame], as_of: datetime | None) -> bool:

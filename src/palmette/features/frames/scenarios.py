@@ -96,17 +96,13 @@ class NamedScenario(NamedTuple):
         return Scenario(self.name, self.why, frames, None if view.cutoff == "spine" else cutoff)
 
 
-def scenarios(view: View, seed: int = 0, count: int = 13) -> list[Scenario]:
-    """At most `count` scenarios, the most informative first; deterministic for a view and seed.
+@lru_cache(maxsize=8)
+def scenarios(view: View, seed: int = 0) -> tuple[Scenario, ...]:
+    """The scenarios of a view; deterministic for a view and seed.
 
     All values are valid for the registry: types, nulls, unique keys, closed sets, lengths, retention, and partition
     columns that match their times. No scenario makes Spark fail on a correct script.
     """
-    return list(_scenarios(view, seed))[:count]
-
-
-@lru_cache(maxsize=8)
-def _scenarios(view: View, seed: int) -> tuple[Scenario, ...]:
     found = [each.scenario() for each in named_scenarios(view, seed)]
     return tuple(scenario for scenario in found if not would_fail(view, scenario.frames, scenario.as_of))
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import Field
 
-from palmette.documents import Located
 from palmette.engine import Pay
 from palmette.errors import InputError
 from palmette.features import prompt_context
@@ -26,7 +25,7 @@ from palmette.features.oracle import NotCovered, WouldFail, expected
 from palmette.features.oracle.compare import alike
 from palmette.features.spec import Feature, TypeName, View
 from palmette.features.spec.phrases import definition, helpers_of, read_statement, sentence_forms, steps_of
-from palmette.features.spec.resolve import resolve_located
+from palmette.features.spec.resolve import resolve
 from palmette.features.spec.values import Name
 from palmette.features.spec.words import WordsReading
 from palmette.llm import NEEDED, Answer, Answerer, AnswerError, Prompt, section
@@ -72,7 +71,7 @@ def compare(documents: OpenWords, readings: Readings, answer: SecondAnswer, name
     spec = documents.spec.value.model_copy(update={"features": features, "tests": ()})
     answers = {**documents.answers, **readings}
     try:
-        view = resolve_located(Located(spec, "", {}), Located(documents.registry, "", {}), answers=answers)
+        view = resolve(spec, documents.registry, answers=answers)
     except InputError as error:
         return _skipped(str(error.problems[0].message))
     view, is_computed = view.narrowed((name, name + AGAIN, *view.populating)), False
@@ -105,7 +104,7 @@ def _second(documents: OpenWords, answer: SecondAnswer, name: str) -> Iterator[F
 def _rows_apart(view: View, frames: Mapping[str, Frame], cutoff: datetime, name: str) -> list[Row] | None:
     """The rows on which the readings of a feature differ; None if the oracle does not compute both."""
     with suppress(NotCovered, WouldFail):
-        output = expected(view, frames, None if view.cutoff == "spine" else cutoff)
+        output = expected(view, frames, cutoff)
         if {name, name + AGAIN} <= output.schema.keys():
             return [row for row in output.rows if not alike(view.output[name], row[name], row[name + AGAIN])]
     return None
