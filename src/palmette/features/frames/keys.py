@@ -22,17 +22,12 @@ GRAIN = ""
 
 def links_of(view: View) -> dict[ColumnRef, ColumnRef]:
     """Maps every linked column to the representative of its link; keys of the grain are columns of the table ''."""
-    parents: dict[ColumnRef, ColumnRef] = {}
-
-    def root(place: ColumnRef) -> ColumnRef:
-        while parents.setdefault(place, place) != place:
-            place = parents[place]
-        return place
-
-    for one, other in _links(view):
-        first, second = sorted((root(one), root(other)))
-        parents[second] = first
-    return {place: root(place) for place in list(parents)}
+    links = list(_links(view))
+    groups = {place: {place} for link in links for place in link}
+    for one, other in links:
+        joined = groups[one] | groups[other]
+        groups |= dict.fromkeys(joined, joined)
+    return {place: min(group) for place, group in groups.items()}
 
 
 def _links(view: View) -> Iterator[tuple[ColumnRef, ColumnRef]]:
