@@ -103,12 +103,13 @@ class Typer:
         return c.BOOLEAN
 
     def _compare(self, left: exp.Expression, *others: exp.Expression) -> SparkType:
+        """Reports types that cannot be compared; texts such as '2025-03-01' may be compared with times."""
         one = self.of(left)
         for right in others:
             other = self.of(right)
             if one is None or other is None or c.comparable(one, other):
                 continue
-            if not (_is_text(left) and other.is_temporal) and not (_is_text(right) and one.is_temporal):
+            if not (left.is_string and other.is_temporal) and not (right.is_string and one.is_temporal):
                 self._fault("comparison", left, type=one, other=_sql(right), other_type=other)
         return c.BOOLEAN
 
@@ -309,7 +310,7 @@ def _time_arithmetic(node: exp.Expression, left: SparkType, right: SparkType) ->
 def literal_type(node: exp.Expression) -> SparkType:
     """The type of a number or text: int, or bigint or decimal if an integer needs more digits."""
     text = node.name
-    if node.args.get("is_string"):
+    if node.is_string:
         return c.STRING
     if text.isdigit():
         value = int(text)
@@ -318,11 +319,6 @@ def literal_type(node: exp.Expression) -> SparkType:
         return c.DOUBLE
     whole, _, fraction = text.partition(".")
     return SparkType("decimal", min(38, max(1, len(whole.lstrip("0")) + len(fraction))), len(fraction))
-
-
-def _is_text(node: exp.Expression) -> bool:
-    """Whether this is a text literal such as '2025-03-01', which may be compared with a time."""
-    return isinstance(node, exp.Literal) and bool(node.args.get("is_string"))
 
 
 def _a(kind: SparkType) -> str:

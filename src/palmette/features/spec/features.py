@@ -140,7 +140,7 @@ class FeatureResolver:
                 self.report("by-outside-grain", f"{path}.by[{index}]", key, grain)
                 continue
             kind = self.scope.column(key, columns, f"{path}.by[{index}]" if computation.by else f"{path}.source")
-            if kind is not None and not c.comparable(kind, grain[key]):
+            if not c.comparable(kind, grain[key]):
                 facts = {"kind": kind, "source": source.view.name, "wanted": grain[key]}
                 self.report("key-type-differs", f"{path}.source", key, **facts)
         return by
@@ -208,7 +208,7 @@ class FeatureResolver:
                 self.report("lookup-outside-grain", f"{path}.{at}", here, grain, table=lookup.table)
                 continue
             kind = self.scope.column(column, there, f"{path}.on")
-            if kind is not None and not c.comparable(kind, grain[here]):
+            if not c.comparable(kind, grain[here]):
                 facts = {"wanted": grain[here], "table": lookup.table, "column": column, "kind": kind}
                 self.report("key-type-differs/lookup", f"{path}.on", here, **facts)
 

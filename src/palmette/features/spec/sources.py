@@ -282,7 +282,7 @@ class ResolvedSource:
             path = f"{field}.on.{here_name}" if isinstance(join.on, Mapping) else f"{field}.on"
             here = self.scope.column(here_name, self.columns, path)
             other = self.scope.column(there_name, there, path)
-            if here and other and not c.comparable(here, other):
+            if not c.comparable(here, other):
                 facts = {"here": here, "table": join.table, "column": there_name, "there": other}
                 self.report("key-type-differs/join", path, here_name, **facts)
         if not keys:
@@ -313,14 +313,12 @@ class Sources:
 
     def __init__(self, scope: ResolutionScope) -> None:
         self.scope = scope
-        self._declared: dict[str, tuple[SourceSpec, str]] = {}
+        self._declared: list[str] = []
+        self._resolved: dict[str, ResolvedSource | None] = {}
         for index, source in enumerate(scope.spec.sources):
-            field = f"sources[{index}]"
             if source.name in self._declared:
-                scope.report("duplicate-source", f"{field}.name", source.name)
-            else:
-                self._declared[source.name] = (source, field)
-        self._resolved = {name: self._resolve(*entry) for name, entry in self._declared.items()}
+                scope.report("duplicate-source", f"sources[{index}].name", source.name)
+            self.add(source, f"sources[{index}]")
 
     @property
     def names(self) -> list[str]:
@@ -345,7 +343,7 @@ class Sources:
     def add(self, source: SourceSpec, field: str) -> None:
         """Declares a source that the words of a feature need; `field` is where its errors are reported."""
         if source.name not in self._declared:
-            self._declared[source.name] = (source, field)
+            self._declared.append(source.name)
             self._resolved[source.name] = self._resolve(source, field)
 
     def _resolve(self, source: SourceSpec, field: str) -> ResolvedSource | None:
