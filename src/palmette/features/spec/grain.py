@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from palmette.documents import ProblemCollector
 from palmette.features.spec.dfr import Registry, Table
+from palmette.features.spec.features import ResolvedFeature
 from palmette.features.spec.fsc import FeatureSpec, Spine
 from palmette.features.spec.lints import UNRELIABLE_KEYS, is_zone
 from palmette.features.spec.scope import ColumnSet, ResolutionScope
@@ -108,28 +109,23 @@ def _kept(scope: ResolutionScope, spine: Spine, columns: ColumnSet) -> dict[str,
 
 
 def output_schema(
-    scope: ResolutionScope, kept: Mapping[str, SparkType], features: Iterable[tuple[str, SparkType, bool, str]]
+    scope: ResolutionScope, kept: Mapping[str, SparkType], features: Iterable[ResolvedFeature]
 ) -> dict[str, SparkType]:
-    """The columns of the output; reports name collisions.
-
-    Args:
-        kept: columns of the spine.
-        features: name, type, whether it is internal, and FSC field of each.
-    """
+    """The columns of the output, among them those `kept` of the spine; reports name collisions."""
     schema = {**scope.grain, **kept}
     if AS_OF in schema:
         scope.report("name-collision/as-of", "spine.keep" if AS_OF in kept else "entities", AS_OF)
     folded = {name.casefold(): name for name in [*schema, AS_OF]}
     if scope.spec.output.as_of:
         schema[AS_OF] = SparkType("timestamp")
-    for name, kind, internal, field in features:
-        twin = folded.get(name.casefold())
-        if twin is not None:
+    for feature in features:
+        name = feature.view.name
+        if twin := folded.get(name.casefold()):
             variant = "/as-of-taken" if twin == AS_OF else "" if twin == name else "/twin"
-            scope.report(f"name-collision{variant}", field, name, twin=twin)
+            scope.report(f"name-collision{variant}", f"{feature.field}.name", name, twin=twin)
         folded[name.casefold()] = name
-        if not internal:
-            schema[name] = kind
+        if not feature.view.internal:
+            schema[name] = feature.view.dtype
     partition = scope.spec.output.partition
     if partition is not None and partition.casefold() in folded:
         scope.report("name-collision/partition", "output.partition", partition)

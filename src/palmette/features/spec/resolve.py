@@ -94,8 +94,7 @@ class _Resolution:
         resolved = {index: self._feature(one, f"features[{index}]") for index, one in enumerate(self.spec.features)}
         features = [one for found in resolved.values() for one in found]
         hidden = {self.spec.features[index].name for index, found in resolved.items() if not found}
-        entries = [(one.view.name, one.view.dtype, one.view.internal, f"{one.field}.name") for one in features]
-        output = output_schema(self.scope, self.kept, entries)
+        output = output_schema(self.scope, self.kept, features)
         order = derivation_order(features, self.scope)
         by_name = Derivations(self.scope, self.resolver, self.kept, hidden).complete(features, order)
         self._forbidden(list(by_name.values()))
