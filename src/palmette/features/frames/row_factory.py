@@ -18,7 +18,7 @@ from palmette.features.frame import Frame, distinct_by
 from palmette.features.frames.calendar import as_value, dated, resolution
 from palmette.features.frames.keys import ColumnRef, KeyFactory
 from palmette.features.frames.value_pool import PredicateValues, value_pool
-from palmette.features.oracle.clock import timestamp_of
+from palmette.features.oracle.states import Times
 from palmette.features.spec import Aggregate, Expression, Lookup, RegisteredColumn, Table, View, ViewSource, Window
 from palmette.features.spec.fsc_steps import Join, Member, pairs, reads_of
 
@@ -171,15 +171,13 @@ class RowFactory:
         until: datetime | None = None,
     ) -> Row:
         """A row with event time (or start of validity) `at`, available at `available` or by default at `at`."""
-        row: Row = {}
-        for column in table.columns:
-            row[column.name] = self._value(table, column, entity, values)
-        self._set_time(table, row, table.event_time or table.valid_from, at)
-        self._set_time(table, row, table.available_time, available or at)
-        if table.valid_to:
-            self._set_time(table, row, table.valid_to, until)
-        if self.view.spine is not None and self.view.spine.table == table.name and self.view.spine.cutoff:
-            self._set_time(table, row, self.view.spine.cutoff, at)
+        times = {table.event_time or table.valid_from: at, table.available_time: available or at, table.valid_to: until}
+        if self.view.spine is not None and self.view.spine.table == table.name:
+            times[self.view.spine.cutoff] = at
+        row = {column.name: self._value(table, column, entity, values) for column in table.columns}
+        for column in (each for each in table.columns if each.name in times):
+            time = as_value(times[column.name], column, self.zone)
+            row[column.name] = time if time is not None or column.nullable else row[column.name]
         return dated(table, row, self.zone)
 
     def usual_row(
@@ -214,11 +212,6 @@ class RowFactory:
         plain = self.value_pools[table.name, column.name]
         return plain[0] if plain else None if column.nullable else _zero(column)
 
-    def _set_time(self, table: Table, row: Row, name: str | None, timestamp: datetime | None) -> None:
-        if name is not None and (column := table.column(name)) is not None:
-            value = as_value(timestamp, column, self.zone)
-            row[name] = value if value is not None or column.nullable else row[name]
-
     def step(self, table: Table) -> timedelta:
         """The resolution of the table's times."""
         column = table.column(table.event_time or table.valid_from or "")
@@ -232,25 +225,16 @@ class RowFactory:
         """All tables of the view; drops rows that violate retention or unique keys."""
         frames = {}
         for name, table in self.view.tables.items():
-            kept = self._unique(table, [row for row in rows.get(name, ()) if self._recent(table, row, cutoff)])
+            kept, times = list(rows.get(name, ())), Times(table, self.zone)
+            if table.retention is not None:
+                earliest = self.earliest(table, cutoff)
+                kept = [row for row in kept if (at := times.at(row, table.event_time)) is None or at >= earliest]
+            if table.kind != "event":
+                kept = distinct_by(kept, [*table.keys, *filter(None, (table.event_time, table.valid_from))])
+            elif table.keys_enforced:
+                kept = distinct_by(kept, table.keys)
             frames[name] = Frame.of(table.column_types, kept)
         return frames
-
-    def _recent(self, table: Table, row: Row, cutoff: datetime) -> bool:
-        if table.retention is None or table.event_time is None:
-            return True
-        column = table.column(table.event_time)
-        at = timestamp_of(row[table.event_time], column.unit if column else None, self.zone)
-        return at is None or at >= self.earliest(table, cutoff)
-
-    def _unique(self, table: Table, rows: list[Row]) -> list[Row]:
-        names = [
-            *table.keys,
-            *(name for name in (table.event_time, table.valid_from) if name and table.kind in ("snapshot", "scd2")),
-        ]
-        if table.kind == "event" and not table.keys_enforced:
-            return rows
-        return distinct_by(rows, names)
 
 
 def words(part: Model) -> set[str]:
