@@ -55,15 +55,6 @@ def clock_changes(zone: ZoneInfo, year: int = YEAR) -> list[date]:
     return [day for day in days if midnight(day + timedelta(days=1), zone) - midnight(day, zone) != timedelta(days=1)]
 
 
-def resolution(column: RegisteredColumn) -> timedelta:
-    """The smallest step of a time column."""
-    if column.type.parsed.name == "date":
-        return timedelta(days=1)
-    return {"s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}.get(
-        column.unit or "", timedelta(microseconds=1)
-    )
-
-
 def as_value(timestamp: datetime | None, column: RegisteredColumn, zone: ZoneInfo) -> Any:
     """A timestamp in the column's type, rounded down to its resolution."""
     if timestamp is None:

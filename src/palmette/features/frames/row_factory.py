@@ -15,9 +15,10 @@ from zoneinfo import ZoneInfo
 
 from palmette.documents import Model
 from palmette.features.frame import Frame, distinct_by
-from palmette.features.frames.calendar import as_value, dated, resolution
+from palmette.features.frames.calendar import as_value, dated
 from palmette.features.frames.keys import ColumnRef, KeyFactory
 from palmette.features.frames.value_pool import PredicateValues, value_pool
+from palmette.features.oracle.clock import DAY, MICROSECOND
 from palmette.features.oracle.states import Times
 from palmette.features.spec import Aggregate, Expression, Lookup, RegisteredColumn, Table, View, ViewSource, Window
 from palmette.features.spec.fsc_steps import Join, Member, pairs, reads_of
@@ -215,7 +216,8 @@ class RowFactory:
     def step(self, table: Table) -> timedelta:
         """The resolution of the table's times."""
         column = table.column(table.event_time or table.valid_from or "")
-        return resolution(column) if column is not None else timedelta(microseconds=1)
+        unit = None if column is None else "d" if column.type.parsed.name == "date" else column.unit
+        return {"d": DAY, "s": timedelta(seconds=1), "ms": timedelta(milliseconds=1)}.get(unit or "", MICROSECOND)
 
     def earliest(self, table: Table, cutoff: datetime) -> datetime:
         """The earliest time that the table's retention allows."""

@@ -8,8 +8,6 @@ from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_ser
 from palmette.documents import Model
 from palmette.features.spec.values import Duration, Name, TypeName
 
-Cardinality = Literal["many_to_one", "one_to_one", "one_to_many"]
-
 
 class _NewColumn(Model):
     column: Name
@@ -101,7 +99,7 @@ class Join(Model):
     """Name in the registry."""
     on: dict[Name, Name] | tuple[Name, ...]
     """Key columns, or a mapping `column here: column there`."""
-    cardinality: Cardinality
+    cardinality: Literal["many_to_one", "one_to_one", "one_to_many"]
     """From rows here to rows there. Only `one_to_many` may repeat rows."""
     unmatched: Literal["keep", "drop"] = "keep"
     """Keeps or drops rows without a match."""

@@ -19,7 +19,6 @@ from palmette.features.spec.view import AS_OF, View, ViewFeature, ViewSource
 _TEXTS: dict[str, dict[str, str]] = read_plain(Path(__file__).with_name("phrases.yaml"))
 _PHRASES, _VALUED, _RANKED = (_TEXTS[kind] for kind in ("functions", "valued", "ranked"))
 assert set(_PHRASES) == set(get_args(AggregateFunction))
-_RECENCY = "recency (half-life {half_life})"
 _FIELDS = {
     "of": r"(?P<distinct>distinct )?(?P<of>.+?)",
     "k": r"(?P<k>\d+)",
@@ -70,7 +69,7 @@ def length(window: Window) -> str:
 
 
 def _phrase(aggregate: Aggregate) -> str:
-    weight = _RECENCY.format(half_life=aggregate.half_life) if aggregate.half_life else aggregate.weight
+    weight = f"recency (half-life {aggregate.half_life})" if aggregate.half_life else aggregate.weight
     kind = ("distinct " if aggregate.distinct else "") + str(aggregate.of)
     texts = {**_PHRASES, **(_VALUED if aggregate.of else {}), **(_RANKED if aggregate.rank_by else {})}
     percent = f"{(aggregate.p or 0) * 100:g}"
