@@ -42,7 +42,7 @@ def _key_type(key: str, spec: FeatureSpec, registry: Registry) -> SparkType | No
         column = next((column for table in registry.tables if (column := table.column(key))), None)
         return column.type.parsed if column else None
     merged = kinds[0]
-    for kind in kinds[1:] if spec.spine is None else ():
+    for kind in kinds[1:]:
         merged = (common_type(merged, kind) or merged) if merged.is_integer and kind.is_integer else merged
     return merged
 

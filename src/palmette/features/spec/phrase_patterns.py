@@ -183,13 +183,17 @@ def _per(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:
 
 
 def _since(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
-    """`days since signup date`, for a date of the entity; asks about `days since redemption` without `last`."""
-    named = [column.name for _, column in rest.context.looked_up() if column.type.parsed.is_temporal]
+    """`days since signup date`: calendar days from a date of the entity; asks about `days since redemption`."""
+    dates = [(table, column) for table, column in rest.context.looked_up() if column.type.parsed.is_temporal]
+    named = [column.name for _, column in dates]
     subject = re.match(r"(\w+) (?=\w)", found["what"])
     what = found["what"][subject.end() :] if subject and rest.context.entity(subject[1]) else found["what"]
     hits = matches(what, named)
     if len(hits) == 1:
-        return _age_of(rest, hits[0])
+        table, column = dates[named.index(hits[0])]
+        lookup = Lookup(table=table.name, column=column.name)
+        helper = Feature(name=f"{rest.feature.name}_{column.name}", dtype=column.type, internal=True, lookup=lookup)
+        return WordsReading({"derive": f"datediff(as_of, {helper.name})"}, (helper,))
     is_event = not hits and rest.context.source_or_none(what) is not None
     raise AskError(found["what"], "date", hits or ((f"last {what}",) if is_event else ()), named)
 
@@ -199,14 +203,6 @@ def _age(rest: PhraseParts, found: re.Match[str]) -> WordsReading:
     columns = [column for table, column in rest.context.looked_up() if table.kind == "dimension"]
     dates = dict.fromkeys(f"days since {column.name}" for column in columns if column.type.parsed.is_temporal)
     raise AskError(found[0], "date", [*dates])
-
-
-def _age_of(rest: PhraseParts, name: str) -> WordsReading:
-    """Calendar days from a looked-up date to the cut-off."""
-    table, column = next(entry for entry in rest.context.looked_up() if entry[1].name == name)
-    lookup = Lookup(table=table.name, column=name)
-    helper = Feature(name=f"{rest.feature.name}_{name}", dtype=column.type, internal=True, lookup=lookup)
-    return WordsReading({"derive": f"datediff(as_of, {helper.name})"}, (helper,))
 
 
 def _share(rest: PhraseParts, found: re.Match[str]) -> WordsReading | None:

@@ -7,7 +7,6 @@ names are resolved, words have become computations, categories are expanded, def
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -81,7 +80,7 @@ def mentions_cutoff(step: Step) -> bool:
     """Whether an expression over the rows of a step names `as_of`."""
     for _, text in expressions_of(step) if not step.member else ():
         with suppress(ExpressionError):
-            if re.search(rf"\b{AS_OF}\b", text) and AS_OF in parse(text).columns:
+            if AS_OF in parse(text).columns:
                 return True
     return False
 
