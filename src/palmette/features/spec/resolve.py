@@ -54,7 +54,9 @@ def load_view(fsc: Path, dfr: Path, *, answers: Answers | None = None) -> View:
 
 def resolve_located(spec: Located[FeatureSpec], registry: Located[Registry], *, answers: Answers | None = None) -> View:
     """As `resolve`, for documents with known line numbers."""
-    spec = _with_sources(spec, answers or {})
+    if more := {one.name: one for answer in (answers or {}).values() for one in getattr(answer, "sources", ())}:
+        sources = (*spec.value.sources, *more.values())
+        spec = replace(spec, value=spec.value.model_copy(update={"sources": sources}))
     of_registry = ProblemCollector(registry)
     lint_registry(registry.value, of_registry)
     # An inconsistent registry would cause follow-up errors at each use.
@@ -67,16 +69,6 @@ def resolve_located(spec: Located[FeatureSpec], registry: Located[Registry], *, 
     grain = resolve_grain(spec.value, registry.value, findings)
     scope = ResolutionScope(spec.value, registry.value, findings, grain, zone)
     return _Resolution(scope, answers or {}).view()
-
-
-def _with_sources(spec: Located[FeatureSpec], answers: Answers) -> Located[FeatureSpec]:
-    """The specification plus the sources that its features in words need."""
-    readings = [answer for answer in answers.values() if isinstance(answer, WordsReading)]
-    more = {source.name: source for reading in readings for source in reading.sources}
-    if not more:
-        return spec
-    value = spec.value.model_copy(update={"sources": (*spec.value.sources, *more.values())})
-    return Located(value, spec.file, spec.lines)
 
 
 class _Resolution:
