@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from palmette.documents import ProblemCollector
 from palmette.features.spec.dfr import Registry, Table
 from palmette.features.spec.features import ResolvedFeature
-from palmette.features.spec.fsc import FeatureSpec, Spine
+from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.lints import UNRELIABLE_KEYS, is_zone
 from palmette.features.spec.scope import ColumnSet, ResolutionScope
 from palmette.features.spec.type_rules import common_type
@@ -79,10 +79,8 @@ def lint_time(spec: FeatureSpec, findings: ProblemCollector) -> str:
 def resolve_spine(scope: ResolutionScope) -> tuple[Table | None, dict[str, SparkType]]:
     """The spine's table, and the columns kept from it."""
     spine = scope.spec.spine
-    if spine is None:
-        return None, {}
-    table = scope.table(spine.table, "spine.table")
-    if table is None:
+    table = scope.table(spine.table, "spine.table") if spine is not None else None
+    if spine is None or table is None:
         return None, {}
     columns = ColumnSet.of_table(table)
     for key in scope.grain:
@@ -93,10 +91,6 @@ def resolve_spine(scope: ResolutionScope) -> tuple[Table | None, dict[str, Spark
         if kind is not None and not kind.is_temporal:
             scope.report("bad-time-type/cutoff", "spine.cutoff", spine.cutoff, kind=kind)
     scope.condition(spine.where, columns, "spine.where")
-    return table, _kept(scope, spine, columns)
-
-
-def _kept(scope: ResolutionScope, spine: Spine, columns: ColumnSet) -> dict[str, SparkType]:
     kept: dict[str, SparkType] = {}
     for index, name in enumerate(spine.keep):
         field = f"spine.keep[{index}]"
@@ -105,7 +99,7 @@ def _kept(scope: ResolutionScope, spine: Spine, columns: ColumnSet) -> dict[str,
             scope.report("name-collision/keep", field, name)
         elif kind is not None:
             kept[name] = kind
-    return kept
+    return table, kept
 
 
 def output_schema(
