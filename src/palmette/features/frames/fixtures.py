@@ -137,15 +137,11 @@ def outputs(
 def prune(factory: RowFactory, cutoff: datetime) -> None:
     """Removes values that make Spark fail from the pools, such as text that cannot be cast to a number."""
     for table in factory.view.tables.values():
-        usual = {
-            each.name: next(iter(factory.value_pools[table.name, each.name]), None) for each in factory.free(table)
-        }
         for column in factory.free(table):
             pool = factory.value_pools[table.name, column.name]
-            changed = [{**usual, column.name: value} for value in pool]
+            changed = [{column.name: value} for value in pool]
             if column.type.parsed.name not in ("boolean", "array", "map") and _fails(factory, table, changed, cutoff):
                 pool[:] = [each[column.name] for each in changed if not _fails(factory, table, [each], cutoff)]
-                usual[column.name] = next(iter(pool), None)
 
 
 def _fails(factory: RowFactory, table: Table, values: Sequence[Values], cutoff: datetime) -> bool:
