@@ -99,7 +99,7 @@ def encode(kind: SparkType, value: Any) -> Any:
 
 
 def decode(kind: SparkType, value: Any) -> Any:
-    """The inverse of `encode`; also accepts dates and timestamps parsed by YAML. ValueError if a value does not fit."""
+    """The inverse of `encode`; also takes dates, times and NaN as parsers read them. ValueError if one does not fit."""
     if isinstance(value, date):
         value = value.isoformat()
     match kind.name:
@@ -113,7 +113,7 @@ def decode(kind: SparkType, value: Any) -> Any:
             return {decode(SparkType("string"), name): decode(kind.element, item) for name, item in value.items()}
         case "binary":
             return base64.b64decode(value if isinstance(value, str) else "?", validate=True)
-        case "float" | "double" if isinstance(value, Decimal) or value in _NOT_FINITE:
+        case "float" | "double" if isinstance(value, Decimal | float) or value in _NOT_FINITE:
             return float(value)
         case "date" | "timestamp" | "timestamp_ntz":
             if isinstance(value, str) and _TIMES[kind.name].fullmatch(value) is None:

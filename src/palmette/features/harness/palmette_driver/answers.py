@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -23,6 +24,11 @@ def seal(nonce: str, index: int, text: str) -> str:
     return new(nonce.encode(), f"{index}\n{text}".encode(), sha256).hexdigest()
 
 
+def _text(value: Any) -> str:
+    """A value of a frame that JSON lacks, in a form that `palmette.features.frame_json` reads if it has its type."""
+    return b64encode(value).decode("ascii") if isinstance(value, bytes) else str(value)
+
+
 class Answers:
     """The folder of answers, with a time limit: an item that exceeds it ends the process."""
 
@@ -36,7 +42,7 @@ class Answers:
     def write(self, index: int, answer: dict[str, Any]) -> None:
         """Writes an answer atomically, with paths relative to the root, which differs between runs."""
         part = self.folder / f"{index}.part"
-        text = dumps(answer, default=str).replace(self._root, "")  # an interval, say, has a type that is refused later
+        text = dumps(answer, default=_text).replace(self._root, "")
         part.write_text(f"{seal(self._nonce, index, text)}\n{text}", encoding="utf-8")
         part.replace(self.folder / f"{index}.json")
 

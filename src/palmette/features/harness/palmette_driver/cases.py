@@ -1,11 +1,8 @@
 """Calls on frames: the entry function once per case, or probes of the team's functions."""
 
-import base64
 import json
-import math
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import datetime, time, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -92,7 +89,7 @@ def _answer(result: Any, *, plan: bool) -> dict[str, Any]:
     table = table.cast(to_arrow_schema(schema, timezone="UTC"))
     kinds = [field.dataType.simpleString() for field in schema.fields]
     values = [
-        [_plain(dict(value) if value is not None and kind.startswith("map") else value) for value in column.to_pylist()]
+        [dict(value) if value is not None and kind.startswith("map") else value for value in column.to_pylist()]
         for kind, column in zip(kinds, table.columns, strict=True)
     ]
     return {
@@ -100,21 +97,6 @@ def _answer(result: Any, *, plan: bool) -> dict[str, Any]:
         "columns": [(field.name, kind) for field, kind in zip(schema.fields, kinds, strict=True)],
         "rows": list(zip(*values, strict=True)),
     }
-
-
-def _plain(value: Any) -> Any:
-    """A value of a frame as JSON, in the form of `palmette.features.frame_json`."""
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, float) and not math.isfinite(value):
-        return json.dumps(value)
-    return value.isoformat() if isinstance(value, date) else value
 
 
 def _argument(binding: dict[str, str], case: dict[str, Any], frames: dict[str, Any], session: WarmSession) -> Any:
