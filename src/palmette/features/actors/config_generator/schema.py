@@ -1,6 +1,6 @@
 """The team's configuration class as data: JSON Schema by attribute, keys of documents, and locations of values."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Self
 
@@ -26,9 +26,9 @@ class TeamSchema:
     schema: Json
     aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By model: attributes and their keys, where they differ."""
-    roots: frozenset[str] = frozenset()
+    roots: Collection[str] = ()
     """Models that wrap a single value in the attribute `root`."""
-    mappings: frozenset[str] = frozenset()
+    mappings: Collection[str] = ()
     """Models whose values are read by key rather than by attribute."""
     built_by: Literal["model_validate", "keywords", "type_adapter"] = "model_validate"
     """How to create an object of the class from a document."""

@@ -119,22 +119,10 @@ def find_schema(
             if configured:
                 return None, reply
             continue
-        refused = len(reply.answer["refused"])
-        if documents and refused == len(documents) and not configured:
-            continue
-        described.append(
-            (
-                refused,
-                TeamSchema(
-                    class_name=name,
-                    schema=reply.answer["schema"],
-                    aliases=reply.answer["aliases"],
-                    roots=frozenset(reply.answer["roots"]),
-                    mappings=frozenset(reply.answer["mappings"]),
-                    built_by=reply.answer["built_by"],
-                ),
-            )
-        )
+        schema = dict(reply.answer)
+        refused = schema.pop("refused")
+        if configured or not documents or refused < len(documents):
+            described.append((refused, TeamSchema(name, **schema)))
     return min(described, key=lambda item: item[0])[1] if described else None, None
 
 
@@ -144,7 +132,8 @@ def candidates(checkout: Checkout) -> list[str]:
     In order: classes that scripts annotate their `config` with, classes that parse documents, and telling names.
     """
     models = _models(checkout)
-    held = {name for module, node in models.values() for name in _field_type_names(node)}
+    fields = (item for _, node in models.values() for item in node.body if isinstance(item, ast.AnnAssign))
+    held = {name for field in fields for name in re.findall(r"\w+", source_of(field.annotation))}
     votes: Counter[str] = Counter()
     for neighbour in find_neighbours(checkout):
         for function in neighbour.module.functions:
@@ -187,19 +176,6 @@ def _models(checkout: Checkout) -> dict[str, tuple[Module, ast.ClassDef]]:
     dataclasses = [name for name, every in decorators.items() if any("dataclass" in one for one in every)]
     found = closure([*pydantic, *dataclasses], lambda name: [one for one, above in bases.items() if name in above])
     return {name: classes[name] for name in found}
-
-
-def _field_type_names(node: ast.ClassDef) -> set[str]:
-    """Names in the annotations of a class's fields."""
-    annotations = [source_of(item.annotation) for item in node.body if isinstance(item, ast.AnnAssign)]
-    return {name.id for text in annotations for name in ast.walk(_expression(text)) if isinstance(name, ast.Name)}
-
-
-def _expression(text: str) -> ast.AST:
-    try:
-        return ast.parse(text, mode="eval")
-    except SyntaxError:
-        return ast.Module(body=[], type_ignores=[])
 
 
 def _resolve(checkout: Checkout, module: Module, name: str) -> str:

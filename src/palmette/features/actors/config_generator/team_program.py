@@ -4,20 +4,20 @@ Reads `request.json` from the working directory and writes `answer.json` there. 
 """
 
 import dataclasses
-import importlib
 import inspect
 import json
 import tomllib
 import traceback
 import typing
-from enum import Enum
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import yaml
 from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, RootModel, TypeAdapter, ValidationError
 from pydantic.dataclasses import is_pydantic_dataclass
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import to_jsonable_python
 from typing_extensions import is_typeddict
 
 
@@ -26,14 +26,6 @@ class _Lenient(GenerateJsonSchema):
 
     def handle_invalid_for_json_schema(self, *_: Any) -> dict[str, Any]:
         return {}
-
-
-def load(name: str) -> Any:
-    module, _, path = name.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in path.split("."):
-        found = getattr(found, part)
-    return found
 
 
 def adapter(cls: Any) -> TypeAdapter[Any]:
@@ -47,8 +39,8 @@ def adapter(cls: Any) -> TypeAdapter[Any]:
 
 
 def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
-    """Returns the JSON Schema by attribute name, the names used in documents, and which documents parse."""
-    cls = load(name)
+    """Returns the JSON Schema by attribute name, the names used in documents, and how many documents it refuses."""
+    cls = resolve_name(name)
     models = models_within(cls)
     return {
         "schema": adapter(cls).json_schema(by_alias=False, schema_generator=_Lenient),
@@ -56,7 +48,7 @@ def describe(name: str, documents: dict[str, str]) -> dict[str, Any]:
         "aliases": {model.__name__: aliases_of(model) for model in models if issubclass(model, BaseModel)},
         "roots": [model.__name__ for model in models if issubclass(model, RootModel)],
         "mappings": [model.__name__ for model in models if is_typeddict(model)],
-        "refused": {path: error for path, text in documents.items() if (error := refusal(cls, path, text))},
+        "refused": sum(refuses(cls, path, text) for path, text in documents.items()),
     }
 
 
@@ -99,14 +91,14 @@ def parsed(path: str, text: str) -> Any:
     return json.loads(text) if path.endswith(".json") else yaml.safe_load(text)
 
 
-def refusal(cls: Any, path: str, text: str) -> str:
-    """Why a document does not parse into the class; empty if it does."""
+def refuses(cls: Any, path: str, text: str) -> bool:
+    """Whether a document does not parse into the class."""
     try:
         document = parsed(path, text)
         cls(**document) if converts_itself(cls) else adapter(cls).validate_python(document)
-    except Exception as error:  # noqa: BLE001 - a validator may raise anything; its message is the answer
-        return f"{type(error).__name__}: {error}"[:2000]
-    return ""
+    except Exception:  # noqa: BLE001 - a validator may raise anything
+        return True
+    return False
 
 
 def built_by(cls: Any) -> str:
@@ -127,9 +119,10 @@ def parse(request: dict[str, Any]) -> dict[str, Any]:
     text = request["text"]
     names: dict[str, Any] = {"yaml": yaml, "json": json, "tomllib": tomllib, "TypeAdapter": TypeAdapter, "text": text}
     try:
-        names["team_class"] = load(request["class"]) if request["class"] else None
+        names["team_class"] = resolve_name(request["class"]) if request["class"] else None
         names["config"] = eval(request["code"], names)
-        facts = {fact: plain(eval(expression, names)) for fact, expression in request["accessors"].items()}
+        values = {fact: eval(expression, names) for fact, expression in request["accessors"].items()}
+        facts = to_jsonable_python(values, fallback=str)
     except Exception as error:  # noqa: BLE001 - the team's class may raise anything; its message is the answer
         whole = {"field": "", "message": f"{type(error).__name__}: {error}"[:2000], "value": ""}
         return {"errors": refusals(request["class"], request["path"], text) or [whole]}
@@ -140,7 +133,7 @@ def parse(request: dict[str, Any]) -> dict[str, Any]:
 def refusals(name: str, path: str, text: str) -> list[dict[str, str]]:
     """Values that do not have the types that the class declares, as far as the types are known."""
     try:
-        adapter(load(name) if name else Any).validate_python(parsed(path, text))
+        adapter(resolve_name(name) if name else Any).validate_python(parsed(path, text))
     except ValidationError as error:
         return [
             {"field": ".".join(map(str, item["loc"])), "message": item["msg"], "value": repr(item["input"])[:200]}
@@ -149,14 +142,6 @@ def refusals(name: str, path: str, text: str) -> list[dict[str, str]]:
     except Exception:  # noqa: BLE001 - a class that converts its own fields may reject values converted here
         return []
     return []
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return plain(value.value)
-    if isinstance(value, list | tuple | set | frozenset):
-        return [plain(item) for item in value]
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def main() -> None:
