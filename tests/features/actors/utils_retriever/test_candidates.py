@@ -1,6 +1,7 @@
 """Which functions offer themselves for a need, and how they would be called."""
 
 import ast
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 from palmette.engine.actor import TextFile
 from palmette.features.actors.config_generator.team import candidates
 from palmette.features.actors.utils_retriever.candidates import WANTS, Demand, bind, find_candidates
-from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
+from palmette.features.actors.utils_retriever.proofs import proofs
 from palmette.features.artefacts import Config, Need
 from palmette.features.harness.connect import CaseResult
 from palmette.features.repository import Checkout, Function
+from palmette.features.spec.view import View
 
 DAYS, PARTITION, FORMAT = frozenset({"days"}), frozenset({"partition"}), frozenset({"format"})
 NONE: frozenset[str] = frozenset()
@@ -60,7 +62,7 @@ def test_calls(need: Need, gives: frozenset[str], signature: str, call: str | No
 
 
 def test_what_makes_a_configuration_of_a_mapping_is_found_and_proven(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user_offers: Callable[..., View]
 ) -> None:
     (tmp_path / "made_of_mappings.py").write_text(PLAN, encoding="utf-8")
     uses = "from made_of_mappings import Batch, Plan\n\nBatch(**{})\nPlan.from_dict({})\n"
@@ -79,7 +81,7 @@ def test_what_makes_a_configuration_of_a_mapping_is_found_and_proven(
             accessors={"source:a": 'config.inputs["a"]'},
             places={"source:a": ("inputs", "a")},
         )
-        (proof,) = proofs(found, ProofContext(config=config))
+        (proof,) = proofs(found, user_offers(), config)
         given: dict[str, Any] = {}
         exec(proof.probe.code, given)
         assert proof.judge(CaseResult("config", value=given["result"])) == ""

@@ -79,10 +79,11 @@ def test_only_what_does_as_demanded_is_chosen(
     assert verdict.ok, verdict.violations
 
 
-def test_latest_per_key_is_one_row_whatever_the_ties(tmp_path: Path, harness: ConnectHarness) -> None:
+def test_latest_per_key_is_one_row_whatever_the_ties(
+    tmp_path: Path, harness: ConnectHarness, user_offers: Callable[..., View], config: Config
+) -> None:
     from palmette.features.actors.utils_retriever.candidates import Demand, find_candidates
     from palmette.features.actors.utils_retriever.offline import prove
-    from palmette.features.actors.utils_retriever.proofs import ProofContext
     from palmette.features.repository import Checkout
 
     (tmp_path / "team.py").write_text('''
@@ -105,7 +106,7 @@ def latest_broken(df: DataFrame, keys: list[str], order: str) -> DataFrame:
     checkout = Checkout(tmp_path)
     candidates = find_candidates(checkout, Demand("latest_per_key"))
     passed = PassedBefore(tmp_path / "passed")
-    found = prove(candidates, ProofContext(), checkout, harness, passed)
+    found = prove(candidates, user_offers(), config, checkout, harness, passed)
     reasons = dict(zip((candidate.name for candidate in candidates), found, strict=True))
     assert reasons["latest"] == ""
     assert "two equally new rows" in reasons["latest_rank"]
@@ -114,10 +115,11 @@ def latest_broken(df: DataFrame, keys: list[str], order: str) -> DataFrame:
     assert len([*(tmp_path / "passed").iterdir()]) == 1, "only what has passed is not run again"
 
 
-def test_a_condition_for_windows_has_both_bounds(tmp_path: Path, harness: ConnectHarness) -> None:
+def test_a_condition_for_windows_has_both_bounds(
+    tmp_path: Path, harness: ConnectHarness, user_offers: Callable[..., View], config: Config
+) -> None:
     from palmette.features.actors.utils_retriever.candidates import Demand, find_candidates
     from palmette.features.actors.utils_retriever.offline import prove
-    from palmette.features.actors.utils_retriever.proofs import ProofContext
     from palmette.features.repository import Checkout
 
     (tmp_path / "team.py").write_text('''
@@ -133,7 +135,7 @@ def within(time: str, as_of: datetime, days: int) -> Column:
     checkout = Checkout(tmp_path)
     candidates = find_candidates(checkout, Demand("in_window", frozenset({"days"})))
     passed = PassedBefore(tmp_path / "passed")
-    found = prove(candidates, ProofContext(), checkout, harness, passed)
+    found = prove(candidates, user_offers(), config, checkout, harness, passed)
     reasons = dict(zip((candidate.name for candidate in candidates), found, strict=True))
     assert reasons["between"] == "" and "exactly at the cut-off" in reasons["within"]
 

@@ -17,7 +17,7 @@ from palmette.features.actors.utils_retriever.candidates import (
     find_candidates,
     proposed,
 )
-from palmette.features.actors.utils_retriever.offline import demands_of, prove, retrieve, setting_of
+from palmette.features.actors.utils_retriever.offline import demands_of, prove, retrieve
 from palmette.features.artefacts import Config, Need, RejectedUtility, RunRequest, Utilities, Utility
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.passed import PassedBefore
@@ -107,10 +107,10 @@ class UtilsRetriever(Agent):
         listed = {(candidate.module, candidate.function.name) for candidate in found}
         scripts = {neighbour.module.path for neighbour in find_neighbours(self.checkout)}
         others = [
-            f"{module.name}: {name}{_signature(function)}{_gist(function)}"
+            f"{module.name}: {function.dotted}{_signature(function)}{_gist(function)}"
             for module in self.checkout.modules
             if module.path not in scripts and not module.is_test
-            for name, function in callables(module)
+            for function in callables(module)
             if (module.name, function.name) not in listed and not function.name.startswith("_")
         ]
         return (
@@ -160,8 +160,7 @@ class UtilsRetriever(Agent):
         return [one for one in every if one.need != "in_window" or self._find_candidates([one])]
 
     def _prove(self, candidates: Sequence[UtilityCandidate], config: Config) -> list[str]:
-        setting = setting_of(self.view, config, self.run_spec.output)
-        return prove(candidates, setting, self.checkout, self.harness, self._passed)
+        return prove(candidates, self.view, config, self.checkout, self.harness, self._passed)
 
     def _find_candidates(self, demands: Iterable[Demand]) -> list[UtilityCandidate]:
         """The most likely functions for each need."""

@@ -74,13 +74,16 @@ class UtilityCandidate:
 
     need: Need
     function: Function
-    name: str
-    """The name to import from the module: the function, or the class that defines it."""
     call: str
     """A call with the need's arguments in braces."""
     uses: int = 0
     """The number of neighbours that import it."""
     score: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The name to import from the module: the function, or the class that defines it."""
+        return _imported_name(self.function)
 
     @property
     def module(self) -> str:
@@ -90,12 +93,6 @@ class UtilityCandidate:
     def utility(self) -> Utility:
         doc = self.function.doc.split("\n\n")[0].replace("\n", " ")[:300]
         return Utility(need=self.need, name=self.name, module=self.module, call=self.call, doc=doc)
-
-    @property
-    def qualified(self) -> str:
-        """`function`, or `Class.method`."""
-        own = self.function.name
-        return own if self.name == own else f"{self.name}.{own}"
 
 
 @dataclass(frozen=True)
@@ -121,14 +118,14 @@ def find_candidates(checkout: Checkout, demand: Demand, places: Sequence[str] = 
         if module.is_test or module.path in scripts or not relevant:
             continue
         inside = anywhere or any(f"{module.path}/".startswith(f"{place.rstrip('/')}/") for place in places)
-        for name, function in _functions(module, demand):
-            uses = sum(_imports(neighbour.module, module, name) for neighbour in neighbours)
+        for function in _functions(module, demand):
+            uses = sum(_imports(neighbour.module, module, _imported_name(function)) for neighbour in neighbours)
             if function.name.startswith("_") or not (inside or uses):
                 continue
-            call = bind(function, want, demand, "" if name == function.name else f"{name}.")
+            call = bind(function, want, demand)
             score = _score(function, want, uses)
             if call is not None and score > 0:
-                found.append(UtilityCandidate(demand.need, function, name, call, uses, score))
+                found.append(UtilityCandidate(demand.need, function, call, uses, score))
     return sorted(found, key=lambda c: (-c.uses, -c.score, "{document}" in c.call, c.module, c.function.name))[:_MOST]
 
 
@@ -138,30 +135,31 @@ def _imports(script: Module, module: Module, name: str) -> bool:
     return f"{module.name}.{name}" in targets or (module.name in targets and f".{name}(" in script.text)
 
 
-def _functions(module: Module, demand: Demand) -> Iterator[tuple[str, Function]]:
-    """Functions of a module by the name to import; for load_config, also class methods of the team's class."""
-    owner, _, class_name = demand.class_name.partition(":")
-    for name, function in callables(module):
-        is_loader = demand.need == "load_config" and (owner, class_name) == (module.name, name.partition(".")[0])
-        if "." not in name or (is_loader and "classmethod" in map(ast.unparse, function.node.decorator_list)):
-            yield name.partition(".")[0], function
+def _imported_name(function: Function) -> str:
+    return function.dotted.partition(".")[0]
 
 
-def callables(module: Module) -> Iterator[tuple[str, Function]]:
+def _functions(module: Module, demand: Demand) -> Iterator[Function]:
+    """Functions of a module; for load_config, also class methods of the team's class."""
+    for function in callables(module):
+        is_loader = demand.need == "load_config" and demand.class_name == f"{module.name}:{_imported_name(function)}"
+        is_class_method = "classmethod" in map(ast.unparse, function.node.decorator_list)
+        if function.owner is None or (is_loader and is_class_method):
+            yield function
+
+
+def callables(module: Module) -> list[Function]:
     """Everything that a script can import from a module and call: functions, and class and static methods."""
-    for function in module.functions:
-        yield function.name, function
-    for method in module.methods:
-        if {"classmethod", "staticmethod"} & {*map(ast.unparse, method.node.decorator_list)}:
-            yield method.dotted, method
+    kinds = {"classmethod", "staticmethod"}
+    return [*module.functions, *(one for one in module.methods if kinds & {*map(ast.unparse, one.node.decorator_list)})]
 
 
-def bind(function: Function, want: NeedSignature, demand: Demand, prefix: str = "") -> str | None:
+def bind(function: Function, want: NeedSignature, demand: Demand) -> str | None:
     """The call of a function with the need's arguments in braces; None if the signature does not fit."""
-    return next(filter(None, (_bound(function, slots, demand, prefix) for slots in (want.slots, want.instead))), None)
+    return next(filter(None, (_bound(function, slots, demand) for slots in (want.slots, want.instead))), None)
 
 
-def _bound(function: Function, slots: Sequence[Slot], demand: Demand, prefix: str) -> str | None:
+def _bound(function: Function, slots: Sequence[Slot], demand: Demand) -> str | None:
     variable = function.node.args.vararg or function.node.args.kwarg
     if not slots or variable or not re.search(WANTS[demand.need].returns, function.returns.split(".")[-1]):
         return None
@@ -184,7 +182,7 @@ def _bound(function: Function, slots: Sequence[Slot], demand: Demand, prefix: st
             continue
         by_name = by_name or parameter.keyword_only
         arguments.append(f"{parameter.name}={text}" if by_name else text)
-    return f"{prefix}{function.name}({', '.join(arguments)})"
+    return f"{function.dotted}({', '.join(arguments)})"
 
 
 def _argument(slot: Slot, parameter: Parameter, demand: Demand) -> str | None:
@@ -218,9 +216,9 @@ def proposed(checkout: Checkout, utility: Utility, demands: Iterable[Demand]) ->
         return None
     called = utility.call.partition("(")[0].strip()
     for module in checkout.modules:
-        for name, function in callables(module) if module.name == utility.module and not module.is_test else ():
-            if name == called and name.partition(".")[0] == utility.name:
-                return UtilityCandidate(utility.need, function, utility.name, utility.call)
+        for function in callables(module) if module.name == utility.module and not module.is_test else ():
+            if function.dotted == called and _imported_name(function) == utility.name:
+                return UtilityCandidate(utility.need, function, utility.call)
     return None
 
 

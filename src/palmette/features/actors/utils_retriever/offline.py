@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from palmette.engine.actor import Measurement
 from palmette.features.actors.utils_retriever.candidates import Demand, UtilityCandidate
-from palmette.features.actors.utils_retriever.proofs import ProofContext, proofs
+from palmette.features.actors.utils_retriever.proofs import proofs, typed_formats
 from palmette.features.artefacts import Config, Need, RejectedUtility, Utilities, Utility
 from palmette.features.harness.connect import ConnectHarness
 from palmette.features.passed import PassedBefore
@@ -15,7 +15,8 @@ from palmette.features.spec.run import Destination
 
 def prove(
     candidates: Sequence[UtilityCandidate],
-    setting: ProofContext,
+    view: View,
+    config: Config,
     checkout: Checkout,
     harness: ConnectHarness,
     passed: PassedBefore,
@@ -28,7 +29,7 @@ def prove(
     jobs = [
         (index, proof)
         for index, candidate in enumerate(candidates)
-        for proof in proofs(candidate, setting)
+        for proof in proofs(candidate, view, config)
         if passed.find(proof.probe) is None
     ]
     reasons = [""] * len(candidates)
@@ -44,7 +45,7 @@ def prove(
 
 def demands_of(view: View, config: Config, output: Destination) -> list[Demand]:
     """The needs that the repository may meet for the script of a view."""
-    formats = _formats(view)
+    formats = typed_formats(view)
     written = {"format": f'"{output.format}"'} if output.path is not None else {}
     found = [
         Demand("load_config", class_name=config.class_name),
@@ -88,28 +89,13 @@ def _looks_up_states(view: View) -> bool:
     return any(view.tables[name].kind == "snapshot" for name in looked_up if name in view.tables)
 
 
-def _formats(view: View) -> set[str]:
-    """Formats that store types; for other formats, scripts apply the registry's schema."""
-    return {str(table.format) for table in view.tables.values() if table.path is not None} & {"parquet", "orc"}
-
-
-def setting_of(view: View, config: Config, output: Destination) -> ProofContext:
-    return ProofContext(
-        zone=view.zone,
-        formats=tuple(sorted(_formats(view))),
-        output_format=output.storage,
-        partitioned=view.partition is not None,
-        config=config,
-    )
-
-
 def retrieve(candidates: Sequence[UtilityCandidate], reasons: Sequence[str]) -> Utilities:
     """Chooses the best candidate that passes its proofs for each need, and rejects those that fail, with reasons."""
     chosen: dict[Need, Utility] = {}
     rejected: list[RejectedUtility] = []
     for candidate, reason in zip(candidates, reasons, strict=True):
         if reason:
-            name, module = candidate.qualified, candidate.module
+            name, module = candidate.function.dotted, candidate.module
             rejected.append(RejectedUtility(name=name, module=module, need=candidate.need, reason=reason))
         else:
             chosen.setdefault(candidate.need, candidate.utility)

@@ -19,6 +19,7 @@ from palmette.features.frames.calendar import clock_changes
 from palmette.features.harness.connect import CaseResult, HarnessProbe
 from palmette.features.oracle.clock import midnight
 from palmette.features.pyspark.io import parsed_text
+from palmette.features.spec import View
 from palmette.features.spec.values import SparkType
 from palmette.features.team_document import parse_text
 
@@ -27,19 +28,6 @@ _PLAIN = """
 def plain(rows):
     return sorted(([None if v is None else str(v) for v in row] for row in rows), key=repr)
 """
-
-
-@dataclass(frozen=True)
-class ProofContext:
-    """Facts about the view that the proofs depend on."""
-
-    zone: str = "UTC"
-    formats: tuple[str, ...] = ("parquet",)
-    """Formats of the tables that scripts may read with the repository's function."""
-    output_format: str = "parquet"
-    """A file format, or `table` for a catalogue table."""
-    partitioned: bool = False
-    config: Config | None = None
 
 
 @dataclass(frozen=True)
@@ -64,21 +52,26 @@ class Proof:
         return ""
 
 
-def proofs(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
+def typed_formats(view: View) -> set[str]:
+    """Formats of the view's tables that store types; for others, scripts apply the registry's schema."""
+    return {str(table.format) for table in view.tables.values() if table.path is not None} & {"parquet", "orc"}
+
+
+def proofs(candidate: UtilityCandidate, view: View, config: Config) -> list[Proof]:
     """All proofs that a candidate must pass."""
     match candidate.need:
         case "divide":
             return [_divide(candidate, kind) for kind in (_BIGINT, _DOUBLE)]
         case "before_cutoff" | "in_window":
-            return _before_cutoff(candidate, setting)
+            return _before_cutoff(candidate, ZoneInfo(view.zone))
         case "latest_per_key":
             return [_latest(candidate)]
         case "read_table":
-            return [_read(candidate, form) for form in setting.formats]
+            return [_read(candidate, form) for form in sorted(typed_formats(view))]
         case "write_table":
-            return [_write(candidate, setting)]
+            return [_write(candidate, config.storage, is_partitioned=view.partition is not None)]
         case "load_config":
-            return [_load_config(candidate, setting)]
+            return [_load_config(candidate, config)]
         case "build_session":
             return [_session(candidate)]
 
@@ -105,16 +98,15 @@ def _divide(candidate: UtilityCandidate, kind: SparkType) -> Proof:
     return Proof(HarnessProbe(f"divide-{kind}", code, {"pairs": frame}), expected, inputs)
 
 
-def _before_cutoff(candidate: UtilityCandidate, setting: ProofContext) -> list[Proof]:
+def _before_cutoff(candidate: UtilityCandidate, zone: ZoneInfo) -> list[Proof]:
     """Tests both bounds, their neighbours, null, and days on which the zone's clocks change."""
     days = 3 if "{days}" in candidate.call else None
-    zone = ZoneInfo(setting.zone)
     changes = [midnight(day + timedelta(days=1), zone) for day in clock_changes(zone)]
     ends = [datetime(2024, 6, 15, tzinfo=UTC), *changes[:2]]
-    return [_window(candidate, setting.zone, end, days) for end in ends]
+    return [_window(candidate, zone, end, days) for end in ends]
 
 
-def _window(candidate: UtilityCandidate, zone: str, end: datetime, days: int | None) -> Proof:
+def _window(candidate: UtilityCandidate, zone: ZoneInfo, end: datetime, days: int | None) -> Proof:
     """Tests which rows near the bounds of [end - days, end) are kept; days are calendar days of the zone."""
     second = timedelta(seconds=1)
     rows: list[tuple[str, datetime | None, bool]] = [
@@ -126,7 +118,7 @@ def _window(candidate: UtilityCandidate, zone: str, end: datetime, days: int | N
     if days is None:
         rows.append(("years before the cut-off", end - timedelta(days=4000), True))
     else:
-        start = (end.astimezone(ZoneInfo(zone)) - timedelta(days=days)).astimezone(UTC)
+        start = (end.astimezone(zone) - timedelta(days=days)).astimezone(UTC)
         rows += [
             (f"exactly {days} days before the cut-off", start, True),
             (f"{days} days and a second before the cut-off", start - second, False),
@@ -134,7 +126,7 @@ def _window(candidate: UtilityCandidate, zone: str, end: datetime, days: int | N
     frame = Frame.of({"row": _BIGINT, "ts": _INSTANT}, [{"row": i, "ts": ts} for i, (_, ts, _) in enumerate(rows)])
     kept = "(CALL)" if candidate.need == "before_cutoff" else "frames['events'].where(CALL)"
     body = (
-        f"from datetime import UTC, datetime\nspark.conf.set('spark.sql.session.timeZone', {zone!r})\n"
+        f"from datetime import UTC, datetime\nspark.conf.set('spark.sql.session.timeZone', {zone.key!r})\n"
         f"as_of = datetime.fromisoformat({end.isoformat()!r})\n"
         f"kept = [row['row'] for row in {kept}.collect()]\n"
         f"result = [kept.count(i) == 1 for i in range({len(rows)})]"
@@ -196,9 +188,8 @@ def _read(candidate: UtilityCandidate, form: str) -> Proof:
     )
 
 
-def _write(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
+def _write(candidate: UtilityCandidate, form: str, *, is_partitioned: bool) -> Proof:
     """Tests that writing twice equals writing once, and that other partitions stay (or else are replaced)."""
-    form = setting.output_format
     if form == "table":
         place, read = "place = 'palmette_probe_' + str(abs(hash(tempfile.mkdtemp())))", "spark.table(place)"
     else:
@@ -214,7 +205,7 @@ def _write(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
         body += "spark.sql('DROP TABLE IF EXISTS ' + place)\n"
     everything = _rows(_NUMBERS)
     last, words = slice(1, 2), "one row in place of all others"
-    if setting.partitioned:
+    if is_partitioned:
         last, words = slice(2), "rows of the second day, which leave the first as it was"
     expected = [everything, everything, _rows(_NUMBERS, last)]
     inputs = ("writing three rows of two days", "writing the same rows again", f"then writing {words}")
@@ -222,20 +213,19 @@ def _write(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
     return Proof(HarnessProbe("write", code, {"rows": _NUMBERS}), expected, inputs)
 
 
-def _load_config(candidate: UtilityCandidate, setting: ProofContext) -> Proof:
+def _load_config(candidate: UtilityCandidate, config: Config) -> Proof:
     """Tests the class and values of the parsed configuration, read by its accessors."""
-    assert setting.config is not None
-    class_name = setting.config.class_name.rpartition(":")[2] or "dict"
-    facts = [fact for fact in setting.config.accessors if fact in setting.config.places and fact != "partition"]
-    values = ", ".join(f"str({setting.config.accessors[fact]})" for fact in facts)
-    document = parsed_text(setting.config, 'place.read_text(encoding="utf-8")')
+    class_name = config.class_name.rpartition(":")[2] or "dict"
+    facts = [fact for fact in config.accessors if fact in config.places and fact != "partition"]
+    values = ", ".join(f"str({config.accessors[fact]})" for fact in facts)
+    document = parsed_text(config, 'place.read_text(encoding="utf-8")')
     body = (
-        f"import json\nimport yaml\nplace = Path(tempfile.mkdtemp()) / 'view{Path(setting.config.file.path).suffix}'\n"
-        f"place.write_text({setting.config.file.text!r}, encoding='utf-8')\n"
+        f"import json\nimport yaml\nplace = Path(tempfile.mkdtemp()) / 'view{Path(config.file.path).suffix}'\n"
+        f"place.write_text({config.file.text!r}, encoding='utf-8')\n"
         f"config = CALL\nresult = [type(config).__qualname__, *(str(Path(value)) for value in [{values}])]"
     )
-    content = parse_text(setting.config.file.path, setting.config.file.text)
-    expected = [str(Path(str(reduce(getitem, setting.config.places[fact], content)))) for fact in facts]
+    content = parse_text(config.file.path, config.file.text)
+    expected = [str(Path(str(reduce(getitem, config.places[fact], content)))) for fact in facts]
     inputs = ("the class of the view's own configuration", *(f"its {fact}" for fact in facts))
     code = _code(candidate, body, path="str(place)", document=document)
     return Proof(HarnessProbe("config", code), [class_name, *expected], inputs)
