@@ -18,7 +18,6 @@ TABLE = Table.model_validate(
         "keys": ["id"],
         "event_time": "at",
         "available_time": "known",
-        "partitions": [{"column": "day", "of": "event_time"}],
         "columns": [
             {"name": "id", "type": "bigint"},
             {"name": "at", "type": "timestamp"},
@@ -27,7 +26,6 @@ TABLE = Table.model_validate(
             {"name": "wall", "type": "timestamp_ntz"},
             {"name": "epoch", "type": "bigint", "unit": "s"},
             {"name": "letter", "type": "string"},
-            {"name": "day", "type": "date"},
         ],
     }
 )
@@ -45,18 +43,18 @@ def row(*values: Any, cutoff: datetime | None = CUTOFF) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("values", "expected"), [
-    ((1, "T"), {"at": "2024-03-31T12:00:00Z", "known": "2024-03-31T11:59:59.999999Z", "day": "2024-03-31"}),
+    ((1, "T"), {"at": "2024-03-31T12:00:00Z", "known": "2024-03-31T11:59:59.999999Z"}),
     ((1, "T+1h"), {"at": "2024-03-31T13:00:00Z", "known": "2024-03-31T11:59:59.999999Z"}),
     ((1, "T-1us"), {"at": "2024-03-31T11:59:59.999999Z", "known": "2024-03-31T11:59:59.999999Z"}),
-    ((1, "T - 1d"), {"at": "2024-03-30T13:00:00Z", "known": "2024-03-30T13:00:00Z", "day": "2024-03-30"}),
+    ((1, "T - 1d"), {"at": "2024-03-30T13:00:00Z", "known": "2024-03-30T13:00:00Z"}),
     ((1, "T-1d-1us"), {"at": "2024-03-30T12:59:59.999999Z"}),
     ((1, "T-24h"), {"at": "2024-03-30T12:00:00Z"}),
     ((1, "T-3h", "T"), {"known": "2024-03-31T12:00:00Z"}),
     ((1, "T-3h", None), {"known": None}),
-    ((1, None), {"at": None, "known": None, "day": None}),
+    ((1, None), {"at": None, "known": None}),
     ((1, "T", "T", "T-1d", "T-1d", "T-1d", "T"),
      {"on": "2024-03-30", "wall": "2024-03-30T14:00:00", "epoch": 1711803600, "letter": "T"}),
-    ((1, "2024-03-30T23:30:00+01:00"), {"at": "2024-03-30T23:30:00+01:00", "day": "2024-03-30"}),
+    ((1, "2024-03-30T23:30:00+01:00"), {"at": "2024-03-30T23:30:00+01:00"}),
 ])  # fmt: skip
 def test_times_are_told_from_the_cutoff_and_what_follows_from_them_is_filled_in(
     values: tuple[Any, ...], expected: dict[str, Any]
@@ -78,7 +76,7 @@ def test_a_value_too_many_gets_a_name_that_no_table_has() -> None:
 def test_rows_that_name_their_columns_are_taken_too() -> None:
     view: Any = _InParis()
     (found,) = completed(view, TABLE, (), [{"id": 1, "at": "T-1h"}], CUTOFF)
-    assert found["at"] == "2024-03-31T11:00:00Z" and found["day"] == "2024-03-31"
+    assert found["at"] == "2024-03-31T11:00:00Z"
 
 
 def test_a_row_with_lists_stands_for_a_row_with_each_of_their_values() -> None:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from palmette.features.actors.testcase_generator.offline import DAY, CaseSelector
 from palmette.features.frame_json import decode, encode, timestamp_text
-from palmette.features.frames.calendar import as_value, clock_changes, partition_value
+from palmette.features.frames.calendar import as_value, clock_changes
 from palmette.features.oracle.clock import MICROSECOND, plus_days, timestamp_of, window_start
 from palmette.features.oracle.errors import NotCovered, WouldFail
 from palmette.features.spec import RegisteredColumn, Table, View, Window
@@ -34,8 +34,8 @@ def completed(
 
     A row is an array in the order of `columns`, and may be shorter; with lists for values it stands for a row with each
     of them. `T-7d+1us` is relative to `cutoff`, in the column's type; `d` means calendar days of the view's zone. A
-    missing availability time becomes the row's own time, or just before the cut-off if that is earlier; a missing
-    partition becomes that of the row's time. Unreadable values stay, and are reported when the case is computed.
+    missing availability time becomes the row's own time, or just before the cut-off if that is earlier. Unreadable
+    values stay, and are reported when the case is computed.
     """
     zone = ZoneInfo(view.zone)
     named = (dict(row) if isinstance(row, Mapping) else _named(columns, row) for row in rows)
@@ -43,7 +43,7 @@ def completed(
     for full in (one for row in named for one in _each(row, table)):
         for name in full:
             full[name] = _value(full[name], table.column(name), cutoff, zone)
-        found.append(_with_derived_columns(table, full, cutoff, zone))
+        found.append(_with_availability(table, full, cutoff, zone))
     return tuple(found)
 
 
@@ -90,30 +90,17 @@ def _value(value: Any, column: RegisteredColumn | None, cutoff: datetime | None,
     return value if held is None else encode(column.type.parsed, held)
 
 
-def _with_derived_columns(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) -> Row:
-    """The row with its availability time and partition filled in."""
-    known = table.column(table.available_time) if table.available_time else None
-    if known is not None and known.name not in row:
-        at = _timestamp(table, row, table.event_time, zone)
-        early = cutoff - MICROSECOND if at is not None and cutoff is not None and at >= cutoff else at
-        row[known.name] = encode(known.type.parsed, as_value(early, known, zone))
-    for part in table.partitions:
-        column = table.column(part.column)
-        if column is not None and part.of and column.name not in row:
-            at = _timestamp(table, row, getattr(table, part.of), zone)
-            row[column.name] = encode(column.type.parsed, partition_value(at, column))
-    return row
-
-
-def _timestamp(table: Table, row: Row, name: str | None, zone: ZoneInfo) -> datetime | None:
-    """The event or availability time of the row; None if it has none."""
-    column = table.column(name) if name else None
-    if column is None:
-        return None
+def _with_availability(table: Table, row: Row, cutoff: datetime | None, zone: ZoneInfo) -> Row:
+    """The row with its availability time filled in."""
+    event, known = (table.column(name) if name else None for name in (table.event_time, table.available_time))
+    if event is None or known is None or known.name in row:
+        return row
     try:
-        return timestamp_of(decode(column.type.parsed, row.get(column.name)), column.unit, zone)
+        at = timestamp_of(decode(event.type.parsed, row.get(event.name)), event.unit, zone)
     except (NotCovered, ValueError, TypeError, ArithmeticError):
-        return None
+        at = None
+    early = cutoff - MICROSECOND if at is not None and cutoff is not None and at >= cutoff else at
+    return row | {known.name: encode(known.type.parsed, as_value(early, known, zone))}
 
 
 def recipe(suite: CaseSelector) -> str:
