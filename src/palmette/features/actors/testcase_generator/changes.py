@@ -130,12 +130,8 @@ def _rewritten(sql: str, change: Callable[[exp.Expr], Iterator[tuple[str, exp.Ex
         return
     for index, node in enumerate(tree.walk()):
         for what, other in change(node):
-            changed = tree.copy()
-            place = list(changed.walk())[index]
-            replaced = other if place is changed else changed
-            if place is not changed:
-                place.replace(other)
-            if (text := replaced.sql(dialect="spark")) != sql:
+            place = list(tree.copy().walk())[index]
+            if (text := place.replace(other).root().sql(dialect="spark")) != sql:
                 yield what, text
 
 
