@@ -32,10 +32,6 @@ def parse_text(path: str, text: str) -> Any:
         raise yaml.YAMLError(str(error)) from error
 
 
-def json_text(value: Any, indent: int | str = 2) -> str:
-    return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
-
-
 def toml_text(value: dict[str, Any]) -> str:
     """Writes a document as TOML with mappings as sections. TOML has no null, so keys with None are left out.
 
@@ -71,11 +67,11 @@ def _toml_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str | bool | int | float) else str(value)
 
 
-def document_text(path: str, value: Any) -> str:
-    """Writes a document in the format given by its path, with a default layout."""
+def document_text(path: str, value: Any, indent: int | str = 2) -> str:
+    """Writes a document in the format given by its path, with a default layout; `indent` is that of JSON."""
     match format_of(path):
         case "json":
-            return json_text(value)
+            return json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
         case "toml":
             return toml_text(value)
         case _:

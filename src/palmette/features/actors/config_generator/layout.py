@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from palmette.engine.actor import TextFile
-from palmette.features.team_document import format_of, json_text, toml_text
+from palmette.features.team_document import document_text, format_of
 
 
 class YamlLayout(NamedTuple):
@@ -45,12 +45,10 @@ def layout_of(files: Sequence[TextFile]) -> YamlLayout:
 
 def write_document(value: Any, path: str, files: Sequence[TextFile], width: int = 100) -> str:
     """Writes `value` in the format given by the name of the file."""
-    if format_of(path) == "toml":
-        return toml_text(value)
-    if not path.endswith(".json"):
+    if format_of(path) == "yaml":
         return write_yaml(value, layout_of(files), width)
     indents = [found[1] for file in files if (found := re.match(r"\s*\{\r?\n([ \t]+)", file.text))]
-    return json_text(value, max(indents, key=indents.count, default=2))
+    return document_text(path, value, max(indents, key=indents.count, default=2))
 
 
 def write_yaml(value: Any, layout: YamlLayout, width: int = 100) -> str:
