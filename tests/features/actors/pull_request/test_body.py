@@ -1,5 +1,6 @@
 """The description of a pull request: complete, honest, and safe with whatever a specification says."""
 
+import ast
 from dataclasses import replace
 from decimal import Decimal
 
@@ -378,4 +379,4 @@ def test_numbers_are_shown_as_they_are() -> None:
     ('F.col("a").try_cast("int")', (3, 3), True), ('F.col("a").try_cast("int")', None, False),
 ])  # fmt: skip
 def test_a_script_that_needs_a_newer_spark_asks(source: str, oldest: tuple[int, int] | None, asked: bool) -> None:
-    assert bool(list(spark_question(source, oldest))) is asked
+    assert bool(list(spark_question(ast.parse(source), oldest))) is asked

@@ -20,10 +20,8 @@ from palmette.features.frame import Frame
 from palmette.features.frame_json import decode_row
 from palmette.features.repository import Checkout, oldest_spark
 from palmette.features.repository.rules import DeliveredFiles, rule_reports
+from palmette.features.sample_run import SampleRun
 from palmette.features.spec import Run, View
-
-SAMPLE_RUN = "sample run"
-"""Name of the measurement whose evidence contains the rows that the script wrote."""
 
 
 class PullRequestInput(Model):
@@ -50,8 +48,18 @@ def change_of(view: View, run: Run, made: PullRequestInput, verdict: Verdict, ba
         beside: The intended branch, if it already exists.
     """
     before = base / made.script.file.path
-    source = "" if made.template.conventions.is_query else made.script.file.text
-    newer = spark_question(source, oldest_spark(Checkout(base)))
+    delivered = DeliveredFiles(
+        script=made.script.file.text,
+        script_path=made.script.file.path,
+        tests=made.tests.file.text,
+        test_path=made.tests.file.path,
+        config_path=made.config.file.path,
+        conventions=made.template.conventions,
+        view=view.name,
+        linted=_linted(verdict, made.template.conventions),
+    )
+    newer = spark_question(delivered.tree, oldest_spark(Checkout(base)))
+    imports = (node for node in ast.walk(delivered.tree) if isinstance(node, ast.ImportFrom))
     change = change_class(view, before.read_text(encoding="utf-8") if before.is_file() else None)
     facts = BodyFacts(
         view=view,
@@ -61,21 +69,10 @@ def change_of(view: View, run: Run, made: PullRequestInput, verdict: Verdict, ba
         survivors=tuple(item for item in verdict.violations if item.code == "mutant-survived"),
         preview=_preview(view, verdict),
         utilities=made.utilities,
-        imported=_imported(source),
+        imported=frozenset(alias.name for node in imports for alias in node.names),
         backfill=_backfill(view, run, made),
         questions=(*made.template.conventions.departures, *newer, *_of_branch(beside), *_of_linters(verdict)),
-        rules=rule_reports(
-            DeliveredFiles(
-                script=made.script.file.text,
-                script_path=made.script.file.path,
-                tests=made.tests.file.text,
-                test_path=made.tests.file.path,
-                config_path=made.config.file.path,
-                conventions=made.template.conventions,
-                view=view.name,
-                linted=_linted(verdict, made.template.conventions),
-            )
-        ),
+        rules=rule_reports(delivered),
         model=made.template.conventions.model,
         destination=run.output.path or run.output.table or "",
         provenance=_provenance(run, made.request),
@@ -92,9 +89,9 @@ def change_of(view: View, run: Run, made: PullRequestInput, verdict: Verdict, ba
     )
 
 
-def spark_question(source: str, oldest: tuple[int, int] | None) -> Iterator[str]:
+def spark_question(script: ast.Module, oldest: tuple[int, int] | None) -> Iterator[str]:
     """Calls in the script that the oldest Spark version allowed by the team's requirements does not support."""
-    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    calls = [node for node in ast.walk(script) if isinstance(node, ast.Call)]
     names = {ast.unparse(call.func).rpartition(".")[2] for call in calls if _is_new(call)}
     if names and oldest is not None and oldest < NEW:
         listed = " and ".join(f"`{name}`" for name in sorted(names))
@@ -133,16 +130,12 @@ def _is_new(call: ast.Call) -> bool:
     return name in ("try_cast", "try_mod", "scalar") or (name == "mode" and len(call.args) + len(call.keywords) > 1)
 
 
-def _imported(source: str) -> frozenset[str]:
-    nodes = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
-    return frozenset(alias.name for node in nodes for alias in node.names)
-
-
 def _preview(view: View, verdict: Verdict) -> Frame | None:
-    evidence = next((item.evidence for item in verdict.measurements if item.name == SAMPLE_RUN and item.evidence), None)
-    if evidence is None:
-        return None
-    return Frame.of(view.output, [decode_row(view.output, row) for row in json.loads(evidence)])
+    """The rows that the script wrote."""
+    for item in verdict.measurements:
+        if item.name == SampleRun.code and item.evidence:
+            return Frame.of(view.output, [decode_row(view.output, row) for row in json.loads(item.evidence)])
+    return None
 
 
 def _backfill(view: View, run: Run, made: PullRequestInput) -> tuple[tuple[str, ...], ...]:
