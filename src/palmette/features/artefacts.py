@@ -13,15 +13,7 @@ Need = Literal[
     "read_table", "write_table", "load_config", "build_session", "divide", "latest_per_key", "before_cutoff",
     "in_window",
 ]  # fmt: skip
-"""A task for which a feature script may call a function of the repository.
-
-read_table(spark, path or name[, format]) -> DataFrame; write_table(df, destination[, partition]) -> None;
-load_config(path) -> the team's config object; build_session(app name) -> SparkSession;
-divide(numerator: Column, denominator: Column) -> Column, null where the denominator is zero or null;
-latest_per_key(df, keys, order column) -> the newest row of each key;
-before_cutoff(df, time column, as_of[, days]) -> the rows in [as_of - days, as_of);
-in_window(time column, as_of, days) -> Column, whether the time is in [as_of - days, as_of).
-"""
+"""A task for which a feature script may call a function of the repository; `needs.yaml` has what each does."""
 
 Role = Literal["load", "build", "write", "main"]
 """The task of a predefined function: loads the sources, builds the features, writes them, or runs all of it."""

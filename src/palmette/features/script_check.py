@@ -138,14 +138,7 @@ def check_script(
     spark: WarmSpark | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> CheckedScript:
-    """Runs checks on a script.
-
-    Args:
-        script: The script.
-        view: The view that the script should compute.
-        checks: Defaults to all.
-        spark: A running Spark; started if omitted.
-        progress: Receives progress messages.
+    """Runs checks on a script, by default all. Without a running Spark, one is started.
 
     Raises:
         UserError: a file is missing, or the function cannot be determined.

@@ -53,16 +53,7 @@ class Draft:
 
 
 def draft(tables: Sequence[TableFiles], repository: Path, folder: Path) -> Draft:
-    """Drafts the files for `folder`.
-
-    Args:
-        tables: The files of the tables.
-        repository: The team's checkout, which is only read.
-        folder: Paths in the drafts are relative to it.
-
-    Raises:
-        MachineError: a table cannot be read.
-    """
+    """Drafts the files, with paths relative to `folder`; MachineError if a table cannot be read."""
     inferred = infer([read_table(one) for one in tables])
     facts = _facts(repository)
     files = {REGISTRY: "\n".join(_registry(inferred, folder))}
