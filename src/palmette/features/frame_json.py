@@ -80,12 +80,10 @@ def encode(kind: SparkType, value: Any) -> Any:
     match kind.name:
         case "decimal":
             return format(value, "f")
-        case "date":
+        case "date" | "timestamp_ntz":
             return value.isoformat()
         case "timestamp":
             return timestamp_text(value)
-        case "timestamp_ntz":
-            return value.isoformat()
         case "binary":
             return base64.b64encode(value).decode("ascii")
         case "float" | "double" if not math.isfinite(value):

@@ -13,6 +13,7 @@ from palmette.features import prompt_context
 from palmette.features.actors.code_template_generator.offline import write_template
 from palmette.features.adoption.query import why_no_query
 from palmette.features.artefacts import Config, Conventions, RunRequest, Template, Utilities
+from palmette.features.harness.binding import functions_of
 from palmette.features.repository import Checkout, find_neighbours, read_conventions
 from palmette.features.signature import declared, parameters_of, signature
 from palmette.features.spec import Run, View
@@ -160,12 +161,8 @@ def _functions(view: View, conventions: Conventions) -> Iterator[str]:
 
 
 def _missing_functions(tree: ast.Module, output: Template, view: View) -> list[Violation]:
-    methods = [node for top in tree.body if isinstance(top, ast.ClassDef) for node in top.body]
-    defined = {
-        node.name: [one.name for one in parameters_of(node)]
-        for node in [*tree.body, *methods]
-        if isinstance(node, ast.FunctionDef)
-    }
+    functions = {node.name: node for node in functions_of(tree).values()}
+    defined = {name: [one.name for one in parameters_of(node)] for name, node in functions.items()}
     found = []
     for shape in output.conventions.functions if output.conventions.has_builder else ():
         wanted = [bound.name for bound in signature(view, output.conventions, shape.role)]

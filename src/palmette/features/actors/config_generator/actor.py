@@ -132,9 +132,8 @@ class ConfigGenerator(Agent):
 
     def read(self, answer: ConfigAnswer, input: ConfigInput, context: Context) -> Attempt[Config]:
         """Returns the model's file. JSON files may be answered in YAML."""
-        team, failed = self._team(context)
-        if team is None:
-            return _hand_over("The team's configuration class cannot be read.", failed)
+        team, _ = self._team(context)
+        assert team is not None  # else there are no sections to answer
         try:
             document = parse_text(team.path, answer.config)
         except yaml.YAMLError:

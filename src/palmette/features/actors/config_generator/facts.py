@@ -61,11 +61,10 @@ class FactRecord:
 
 
 _NAMES = VOCABULARY.facts
-_NO_KEYS: Mapping[str, str] = {}
 _SECTIONS = {section: known.names for section, known in _NAMES["sections"].items()}
 
 
-def _facts(record: str, keys: Mapping[str, str] = _NO_KEYS, /, **values: Value) -> list[ConfigFact]:
+def _facts(record: str, keys: Mapping[str, str] = {}, /, **values: Value) -> list[ConfigFact]:
     """Builds the facts of a record; `keys` maps the facts that scripts read to their accessor keys."""
     known = _NAMES[record]
     return [
