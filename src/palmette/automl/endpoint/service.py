@@ -1,7 +1,5 @@
 """Runs a package's `serve.py` in the sandbox and sends it requests."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket
@@ -23,8 +21,6 @@ EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "::1"}  # listening addresses, and the 
 
 
 class HttpReply(NamedTuple):
-    """An HTTP response."""
-
     status: int
     text: str
     seconds: float
@@ -47,7 +43,8 @@ class Service(AbstractContextManager["Service"]):
         inside = LOOPBACK if self._relay or not port else host
         argv = python_command("-m", "uvicorn", "serve:app", "--host", inside, "--port", str(self.port), *QUIET)
         self._process: Process = sandbox.start(argv, cwd=folder, **surroundings(folder))
-        self._connection = _Connection(sandbox, EVERYWHERE.get(inside, inside), self.port)
+        self._sandbox = sandbox
+        self._connection = http.client.HTTPConnection(EVERYWHERE.get(inside, inside), self.port)
 
     @property
     def url(self) -> str:
@@ -59,7 +56,6 @@ class Service(AbstractContextManager["Service"]):
         return self._process.alive
 
     def output(self) -> str:
-        """The output of the server."""
         return self._process.output()
 
     def is_healthy(self, seconds: float = TIMEOUT) -> bool:
@@ -92,8 +88,14 @@ class Service(AbstractContextManager["Service"]):
         return HttpReply(status, text, time.perf_counter() - started)
 
     def _answer(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> tuple[str, int]:
-        self._connection.ask(method, path, data, headers)
-        with self._connection.getresponse() as response:
+        one: Any = self._connection  # it reaches into the sandbox, by a bounded socket
+        if one.sock is None:
+            with self._sandbox.connect(one.host, one.port, TIMEOUT) as made:
+                one.sock = _Bounded(fileno=made.detach())
+            one.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        one.sock.until, one.sock.left = time.monotonic() + TIMEOUT, MOST
+        one.request(method, path, data, headers)
+        with one.getresponse() as response:
             return response.read().decode("utf-8", "replace"), response.status
 
     def stop(self) -> None:
@@ -104,29 +106,6 @@ class Service(AbstractContextManager["Service"]):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-class _Connection(http.client.HTTPConnection):
-    """A connection into the sandbox."""
-
-    sock: _Bounded | None
-
-    def __init__(self, sandbox: Sandbox, host: str, port: int) -> None:
-        super().__init__(host, port, timeout=TIMEOUT)
-        self._sandbox = sandbox
-
-    def connect(self) -> None:
-        with self._sandbox.connect(self.host, self.port, TIMEOUT) as made:
-            self.sock = _Bounded(fileno=made.detach())
-        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def ask(self, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> None:
-        """Sends a request, with time and size limits for its answer."""
-        if self.sock is None:
-            self.connect()
-        assert self.sock
-        self.sock.until, self.sock.left = time.monotonic() + TIMEOUT, MOST
-        self.request(method, path, data, headers)
 
 
 class _Bounded(socket.socket):
