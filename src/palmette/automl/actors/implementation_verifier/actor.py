@@ -203,20 +203,22 @@ class ImplementationVerifier(BaseActor):
                 why = Violation(code="prediction-failed", message=message, evidence=log, subject="predict.py")
                 return failed(located([why], package.folder, modules))
             batch = any(one.quantity == "batch_time" for one in input.task.constraints)
+            facts, predictions = found
             asked = input.comparison.selection.in_use(input.blueprint)
-            latency, wrong = endpoint_measured(service, asked, splits.judged, found.predictions, batch)
+            latency, wrong = endpoint_measured(service, asked, splits.judged, predictions, batch)
         if wrong:
             return failed(located(wrong, package.folder, modules))
         counted = any(one.quantity == "parameters" for one in input.task.constraints)
         earlier = sum(one.seconds for one in input.plans.rounds) if input.plans else 0.0
         size = sum(file.stat().st_size for file in (package.folder / MODEL).rglob("*") if file.is_file())
-        made = found.assessment.model_copy(
-            update={
-                "training_seconds": round(earlier + input.assembly.seconds + input.comparison.fit_seconds, 1),
-                "megabytes": round(size / 1e6, 3),
-                "latency": latency,
-                "parameters": parameters_of(package, context.workspace / "parameters") if counted else None,
-            }
+        made = Assessment(
+            **facts,
+            rows=len(splits.holdout),
+            status="pass",
+            training_seconds=round(earlier + input.assembly.seconds + input.comparison.fit_seconds, 1),
+            megabytes=round(size / 1e6, 3),
+            latency=latency,
+            parameters=parameters_of(package, context.workspace / "parameters") if counted else None,
         )
         scored = "on the hold-out" if made.answers else input.comparison.measured
         learners = tuple(one.candidate.learner for one in input.comparison.selection.members)

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from palmette.automl.actors.shared import PlanningInput
-from palmette.automl.artefacts import Assembly, Assessment, Choice, Comparison, Latency, Plans, Score, Store
+from palmette.automl.artefacts import Assembly, Choice, Comparison, Latency, Plans, Score, Store
 from palmette.automl.candidates import Blueprint
 from palmette.automl.endpoint import checking
 from palmette.automl.endpoint.service import Service
@@ -41,11 +41,8 @@ class ImplementationInput(PlanningInput):
     """False: what is missed is reported, and no plan is revised."""
 
 
-class Evaluation(NamedTuple):
-    """Scores with what they are compared with."""
-
-    assessment: Assessment  # without costs and results
-    predictions: Predictions  # of the rows of the hold-out; of the first training rows where there is none
+Evaluation = tuple[dict[str, Any], Predictions]
+"""Fields of the assessment, and predictions of the hold-out; of the first training rows where there is none."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +78,15 @@ class Evaluator:
         if why:
             beside_it = f"{self.input.comparison.measured} it is {selection.score:.4g}"
             why = f"{selection.metric} cannot be computed on the hold-out, because {why}; {beside_it}."
-        return self._evaluation(
-            made,
-            scores=scores,
-            unmeasured=why,
-            better=not why and other is not None and problem.better(self.splits, made, other),
-            better_reason=self._compared(() if why else scores, f"{len(self.splits.holdout)} held-out rows"),
-            importances=found,
-            occlusions=self._measured("covered", problem.occlusions, made),
-            answers=TextFile(path="answers.csv", text=text),
-        )
+        return {
+            "scores": scores,
+            "unmeasured": why,
+            "better": not why and other is not None and problem.better(self.splits, made, other),
+            "better_reason": self._compared(() if why else scores, f"{len(self.splits.holdout)} held-out rows"),
+            "importances": found,
+            "occlusions": self._measured("covered", problem.occlusions, made),
+            "answers": TextFile(path="answers.csv", text=text),
+        }, made
 
     def _answered(self, package: BuiltPackage, place: str) -> tuple[Predictions, str] | ExecutionResult:
         """What a package answers about the hold-out, and all its answers as CSV; how it ended where it fails."""
@@ -99,12 +95,11 @@ class Evaluator:
         made = package.predict(first, self.scratch / place)
         if isinstance(made, ExecutionResult):
             return made
-        texts = [read_made(self.scratch / place, ANSWERS).decode()]
+        text = read_made(self.scratch / place, ANSWERS).decode()
         if others:
             with Service(self.sandbox, package.folder) as service:
                 service.is_healthy()
-                texts += [self._answer(service, rows) for rows in others]
-        text = "".join([texts[0], *(one.partition("\n")[2] for one in texts[1:])])
+                text += "".join(self._answer(service, rows) for rows in others)
         table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
         return problem.predictions(table, len(self.splits.holdout)), text
 
@@ -122,16 +117,11 @@ class Evaluator:
         asked = self.package.predict(self.splits.train.head(FIRST_ROWS), self.scratch / "model")
         if isinstance(asked, ExecutionResult):
             return asked
-        return self._evaluation(
-            asked,
-            scores=scores,
-            better=base is not None and scorer.gain(outputs, base).low > 0,
-            better_reason=self._compared(scores, f"the training rows {scorer.measured}"),
-        )
-
-    def _evaluation(self, made: Predictions, **facts: Any) -> Evaluation:
-        unknown: dict[str, Any] = {"status": "pass", "training_seconds": 0.0, "megabytes": 0.0}
-        return Evaluation(Assessment(rows=len(self.splits.holdout), **unknown, **facts), made)
+        return {
+            "scores": scores,
+            "better": base is not None and scorer.gain(outputs, base).low > 0,
+            "better_reason": self._compared(scores, f"the training rows {scorer.measured}"),
+        }, asked
 
     @property
     def _asked(self) -> list[str]:
@@ -143,10 +133,10 @@ class Evaluator:
         return max(rows, key=lambda one: one.error_reduction).name if rows else ""
 
     def _answer(self, service: Service, rows: pd.DataFrame) -> str:
-        """What a package's endpoint answers to rows together, as CSV; ValueError where it has no answer."""
+        """What a package's endpoint answers to rows together, as lines of CSV; ValueError where it has no answer."""
         asked = checking.rows_of_requests(in_file_form(rows, self.input.blueprint))
         reply = checking.answered(service, "/predict", {problem_of(self.input.blueprint).together: asked})
-        return str(pd.DataFrame(next(iter(reply.data().values()))).to_csv(index=False))
+        return str(pd.DataFrame(next(iter(reply.data().values()))).to_csv(index=False, header=False))
 
     def _baseline(self, made: Predictions) -> Predictions | None:
         """Predictions of the fitted baseline; None where there is none."""
