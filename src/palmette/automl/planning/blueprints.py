@@ -93,8 +93,8 @@ def _columns(samples: Samples, profile: Profile, data: DataPlan, rows: pd.DataFr
         values, note = rows[column.name], one.reason
         parts: tuple[str, ...] = ()
         if one.kind == "datetime":
-            chosen = parts_of(values, drift_of(column.name, rows, profile.split.target, profile.holdout.time))
-            parts, note = chosen.parts, "; ".join(filter(None, (one.reason, chosen.reason)))
+            parts, why = parts_of(values, drift_of(column.name, rows, profile.split.target, profile.holdout.time))
+            note = "; ".join(filter(None, (one.reason, why)))
         words = fmean(len(str(text).split()) for text in values[:MEASURED]) if one.kind == "text" else 0.0
         categories = sorted({*keys_of(values.drop_duplicates())} - {""}) if one.kind == "category" else []
         made.append(

@@ -184,15 +184,8 @@ def edited(plan: DataPlan, edits: ColumnEdits) -> DataPlan:
     return plan.model_copy(update={"treatments": tuple(treatments), "derived": (*kept, *edits.derived)})
 
 
-class CalendarParts(NamedTuple):
-    """The parts to extract from a timestamp column, with the reason."""
-
-    parts: tuple[str, ...]
-    reason: str
-
-
-def parts_of(values: pd.Series, drift: float | None = None) -> CalendarParts:
-    """Chooses the calendar parts that recur in the rows, and days since 1970 to tell early rows from late ones.
+def parts_of(values: pd.Series, drift: float | None = None) -> tuple[tuple[str, ...], str]:
+    """Chooses the calendar parts that recur, and days since 1970 to tell early rows from late ones, with the reason.
 
     `drift` is the rank correlation with the target if later rows are to be predicted, else None: days beyond the
     training period help if the target rises or falls, and mislead otherwise.
@@ -205,9 +198,9 @@ def parts_of(values: pd.Series, drift: float | None = None) -> CalendarParts:
     recurring = f"{', '.join(PARTS[part] for part in found)} recur" if found else ""
     if found and drift is not None and abs(drift) < TREND:
         why = f"no days since 1970, as rows to predict are later and the target does not move with time ({drift:.2f})"
-        return CalendarParts(tuple(found), f"{recurring}; {why}")
+        return tuple(found), f"{recurring}; {why}"
     moves = f"the target moves with time ({drift:.2f})" if drift is not None else ""
-    return CalendarParts((*found, "days"), "; ".join(filter(None, (recurring, moves))))
+    return (*found, "days"), "; ".join(filter(None, (recurring, moves)))
 
 
 def drift_of(column: str, rows: pd.DataFrame, target: str, time: str) -> float | None:

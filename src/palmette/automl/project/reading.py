@@ -95,14 +95,12 @@ def _written(values: pd.Series, column: ColumnUse) -> pd.Series:
     if column.kind in file_kinds():
         return pd.Series([as_url(value) for value in values], values.index, object)
     if column.kind == "number" and not reading.is_plain:
-        texts: list[Any] = [None if value != value else number_text(float(value), reading) for value in values]
-    elif reading.form == "unix":
-        texts = [None if value != value else value.timestamp() * reading.per_second for value in values]
-    elif column.kind == "datetime":
-        texts = [None if value != value else date_text(value, reading.formats) for value in values]
-    else:
-        return values
-    return values.astype(object).mask(values.notna(), pd.Series(texts, index=values.index, dtype=object))
+        return values.map(lambda value: number_text(float(value), reading), na_action="ignore")
+    if reading.form == "unix":
+        return values.map(lambda value: value.timestamp() * reading.per_second, na_action="ignore")
+    if column.kind == "datetime":
+        return values.map(lambda value: date_text(value, reading.formats), na_action="ignore")
+    return values
 
 
 def number_text(value: float, reading: Reading) -> str:

@@ -51,10 +51,6 @@ class ModuleSource:
         left_out = {id(part) for one in _left_out(node) for part in ast.walk(one)}
         return (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in left_out)
 
-    def kept(self, wanted: set[str]) -> list[ast.stmt]:
-        """The statements that define these names, in order."""
-        return [node for node in self.tree.body if not wanted.isdisjoint(_defines(node))]
-
     def text(self, node: ast.stmt) -> str:
         """The statement with preceding comments and, for a constant, its docstring."""
         place = self.tree.body.index(node)
@@ -94,7 +90,7 @@ def vendored(values: Iterable[Value]) -> str:
         todo += needed
     for module in order.static_order():
         source = _source(module)
-        kept = source.kept(wanted[module])
+        kept = [node for node in source.tree.body if not wanted[module].isdisjoint(_defines(node))]
         later |= {name for node in kept if _is_definition(node) for name in _defines(node)}
         for node in kept:
             is_first = not _is_definition(node) and all(later.isdisjoint(source.needs(one)) for one in _defines(node))

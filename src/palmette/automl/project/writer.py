@@ -31,6 +31,7 @@ from palmette.automl.samples.joins import SQL
 from palmette.automl.weights import weights_named
 from palmette.documents import read_plain
 from palmette.engine.actor import TextFile
+from palmette.sandbox.import_policy import imported
 
 EXAMPLES = 4  # rows for tests and documentation
 LEADERS = 5  # candidates in the README
@@ -91,7 +92,6 @@ def write_package(
 
 
 def _members(blueprint: Blueprint, selection: Selection) -> list[EnsembleMember]:
-    """The members of the delivered model."""
     members = []
     for one in selection.members:
         learner = learner_of(one.candidate, blueprint, one.rounds)
@@ -180,8 +180,8 @@ def _reading(blueprint: Blueprint) -> dict[str, Any]:
         "node": next((one.in_file for one in blueprint.columns if one.kind == "node"), ""),
         "suffixes": file_suffixes_of(blueprint),
         "given": input_name(blueprint),
-        "files": {name: kind.media for name, kind in files.items() if kind},
-        "most_bytes": 4 * max((kind.most_bytes for kind in files.values() if kind), default=0),
+        "files": {name: kind.media for name, kind in files.items()},
+        "most_bytes": 4 * max((kind.most_bytes for kind in files.values()), default=0),
         "folds": blueprint.folds.kind if by else "",
         "group_in_file": in_file.get(by, by),
         "times": f"{typed if by in in_file else 'rows'}[{source(by)}]",
@@ -240,11 +240,7 @@ def _requirements(files: Sequence[TextFile], blueprint: Blueprint, selection: Se
     used = {"uvicorn", {"parquet": "pyarrow", "excel": "openpyxl"}.get(blueprint.format.format, "pandas")}
     for file in files:
         if file.path.endswith(".py") and not file.path.startswith("tests/"):
-            for node in ast.walk(ast.parse(file.text)):
-                if isinstance(node, ast.Import):
-                    used |= {one.name.partition(".")[0] for one in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    used.add(node.module.partition(".")[0])
+            used |= {name.partition(".")[0] for name in imported(ast.parse(file.text)).values()}
     for member in selection.members:
         for one in encoders_of(member.candidate, facts_of(blueprint)):
             used |= {*one.requires, *(weights_named(name).module for name in one.weights)}
