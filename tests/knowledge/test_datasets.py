@@ -12,12 +12,8 @@ from palmette.automl.samples.load import load
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.engine import NoHuman
 from palmette.errors import MachineError, UserError
-from palmette.knowledge.datasets import (
-    _judged,
-    fetched,
-)
+from palmette.knowledge.datasets import _concerns, fetched
 from palmette.knowledge.source import Record
-from palmette.knowledge.sources.tables import words_of
 
 STUDENTS = next(case for case in CASES if case["source"] == "uci")["answers"]
 ROWS = b"Age,OUTPUT Grade\n" + b"".join(b"%d,%d\n" % (18 + row % 9, row % 3) for row in range(60))
@@ -57,8 +53,8 @@ def test_a_person_chooses(answer: str | None, data: str) -> None:
 ])  # fmt: skip
 def test_what_speaks_against_a_set_is_stated(fields: dict[str, Any], concern: str) -> None:
     record = Record(source="openml", kind="dataset", id="1", title="House prices", **fields)
-    judged = _judged(record, words_of("house prices"), "classification", "price")
-    assert judged.fit == 1 and concern in "; ".join(judged.concerns) and bool(judged.concerns) == bool(concern)
+    concerns = [*_concerns(record, "classification", "price")]
+    assert concern in "; ".join(concerns) and bool(concerns) == bool(concern)
 
 
 def test_a_set_is_fetched_once_with_checksum_licence_and_target(fake_web: FakeWeb) -> None:

@@ -36,23 +36,14 @@ class DatasetCandidate(Model):
 
 
 def candidates(request: str, problem: str = "", target: str = "") -> tuple[list[DatasetCandidate], tuple[str, ...]]:
-    """Data sets for a request, the best first, and the note of each source.
-
-    Args:
-        request: what the data should be about, in words.
-        problem: a registered problem, if known.
-        target: the column to predict, if known.
-    """
-    results = search(request, "dataset")
-    found = [_judged(one, words_of(request), problem, target) for result in results for one in result.records]
+    """Data sets about what the words of a request name, the best first, and the note of each source."""
+    results, wanted, found = search(request, "dataset"), words_of(request), list[DatasetCandidate]()
+    for one in (record for result in results for record in result.records):
+        known = words_of(" ".join((one.title, one.id, one.text, *one.columns, *one.tasks)))
+        fit = round(len(wanted & known) / max(len(wanted), 1), 3)
+        found.append(DatasetCandidate(record=one, fit=fit, concerns=tuple(_concerns(one, problem, target))))
     found.sort(key=lambda one: (bool(one.concerns), -one.fit, -(one.record.downloads or 0), one.record.place))
     return found, tuple(one.note for one in results)
-
-
-def _judged(one: Record, wanted: set[str], problem: str, target: str) -> DatasetCandidate:
-    known = words_of(" ".join((one.title, one.id, one.text, *one.columns, *one.tasks)))
-    fit = len(wanted & known) / max(len(wanted), 1)
-    return DatasetCandidate(record=one, fit=round(fit, 3), concerns=tuple(_concerns(one, problem, target)))
 
 
 def _concerns(one: Record, problem: str, target: str) -> Iterator[str]:

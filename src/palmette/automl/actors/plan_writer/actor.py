@@ -109,10 +109,12 @@ class PlanWriter(RuledAgent):
         return Attempt(plans, answer.reason, answer.fix)
 
     def check(self, input: PlanWriterInput, output: Plans, context: Context) -> Verdict:
-        """Plans are as many as wanted, different, and not tried before."""
+        """Plans are as many as wanted, or as the rules know; different, and not tried before."""
         known, revision = _begin(input, context)
-        found = [*_of_number(known, revision, output), *_of_names(output, revision)]
-        return verdict("plans", found, self.in_short(output))
+        due, count = draft(known, revision), len(output.plans)
+        is_number = (len(due.plans) if due else 1) <= count <= known.task.plans
+        wrong = () if is_number else (_missing(count, known.task.plans),)
+        return verdict("plans", (*wrong, *_of_names(output, revision)), self.in_short(output))
 
     def implicated(self, violation: Violation, output: Plans) -> str | None:
         """It answers for its own check, for plans that were rejected, and for constraints that were missed."""
@@ -149,13 +151,6 @@ def _unavailable(known: PlanContext) -> Violation:
 
 def _missing(count: int, wanted: int) -> Violation:
     return Violation(code="plans-missing", message=f"There are {count} plans; {wanted} are wanted.")
-
-
-def _of_number(known: PlanContext, revision: Revision, output: Plans) -> Iterator[Violation]:
-    """Fewer than wanted are accepted where the rules know no more."""
-    due = draft(known, revision)
-    if not (len(due.plans) if due else 1) <= len(output.plans) <= known.task.plans:
-        yield _missing(len(output.plans), known.task.plans)
 
 
 def _of_names(output: Plans, revision: Revision) -> Iterator[Violation]:
