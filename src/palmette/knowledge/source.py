@@ -38,7 +38,6 @@ class Subject(Model):
 
     @property
     def query(self) -> str:
-        """The query for texts."""
         files = [kind for kind in ("image", "audio", "text") if self.figures.get(f"{kind}_columns")]
         return " ".join((*(files or ["tabular"]), "data", self.task.replace("_", " "), *self.words))
 

@@ -54,7 +54,6 @@ def unwrapped(learner: Any) -> tuple[Any, Any, Any]:
 
 
 def network_content(learner: Any, features: Any, classifies: bool) -> bytes:
-    """The ONNX file of a network."""
     import torch
 
     class Exported(torch.nn.Module):

@@ -39,8 +39,6 @@ LARGEST_CORRECTION = 5.0  # largest factor by which other learners' times correc
 
 
 class Constraints(NamedTuple):
-    """The demands on plans."""
-
     allowed: tuple[str, ...]  # learners that plans may use, in order of priority
     required: tuple[str, ...]
     """Learners or families named by the request; the delivered model must be one of them."""

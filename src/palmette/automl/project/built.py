@@ -52,7 +52,6 @@ class BuiltPackage:
         self.folder, self.sandbox, self.blueprint = folder, sandbox, blueprint
 
     def write(self, files: Iterable[TextFile]) -> None:
-        """Writes its files."""
         for file in files:
             write_whole(self.folder / file.path, file.text.encode())
 

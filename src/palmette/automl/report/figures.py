@@ -23,8 +23,6 @@ LOGARITHMIC = frozenset({"rmsle", "rmse_log"})
 
 
 class ClassResult(NamedTuple):
-    """Results for one class."""
-
     name: str
     rows: int
     precision: float

@@ -33,8 +33,6 @@ EACH = 8  # number of right, and of wrong, examples
 
 
 class FileExample(NamedTuple):
-    """A row with a file, and its prediction."""
-
     drawing: Markup
     name: str
     truth: str
@@ -45,8 +43,6 @@ class FileExample(NamedTuple):
 
 @dataclass(frozen=True)
 class ReportFindings:
-    """The content of a report."""
-
     task: TaskSpec
     samples: Samples
     profile: Profile
@@ -109,8 +105,8 @@ def file_examples(
     if not blueprint.file_columns or data.truth is None or data.predictions is None:
         return ()
     column = blueprint.file_columns[0]
-    kind, cells = file_kinds().get(column.kind), splits.judged.holdout[column.name].to_list()
-    if kind is None or len(data.truth) != len(cells):
+    kind, cells = file_kinds()[column.kind], splits.judged.holdout[column.name].to_list()
+    if len(data.truth) != len(cells):
         return ()
     usable = [place for place, cell in enumerate(cells) if cell and Path(cell).is_file()]
     wrong, right = telling_rows(data.truth, data.predictions, usable, EACH)

@@ -12,8 +12,6 @@ LEVELS = {"required": "only", "preferred": "first", "forbidden": "without", "bas
 
 
 class Interpreted(NamedTuple):
-    """A field of the request, as text."""
-
     field: str
     value: str
     source: str  # the origin of the value

@@ -11,8 +11,6 @@ MARKS = {"pass": "✓", "partly": "◐", "fail": "✗"}
 
 
 class ScoreText(NamedTuple):
-    """A score as text."""
-
     metric: str
     value: str
     interval: str
@@ -21,8 +19,6 @@ class ScoreText(NamedTuple):
 
 
 class VerdictLine(NamedTuple):
-    """A line of the verdict."""
-
     status: Status
     text: str
     detail: str = ""
@@ -32,8 +28,6 @@ class VerdictLine(NamedTuple):
 
 
 class VerdictText(NamedTuple):
-    """An assessment as text."""
-
     rows: str  # the scored rows
     scores: tuple[ScoreText, ...]
     unmeasured: str
@@ -44,12 +38,10 @@ class VerdictText(NamedTuple):
 
     @property
     def lines(self) -> tuple[VerdictLine, ...]:
-        """All lines."""
         return (self.better, self.constraints, *self.results)
 
     @property
     def figures(self) -> str:
-        """The quantities in one line."""
         return "; ".join(f"{label}: {value}" for label, value in self.quantities.items())
 
     @property

@@ -50,8 +50,6 @@ class ComparatorInput(PlanningInput):
 
 
 class FittedPackage(NamedTuple):
-    """A package with its fitted model."""
-
     name: str  # of its folder in the store
     files: tuple[TextFile, ...]
     seconds: float
@@ -162,15 +160,8 @@ class Comparator(BaseActor):
         """Fits the choice and the best baseline, side by side where there are several cores.
 
         What does not end in time gives way to the next: an ensemble to its best member, for which time is kept, and any
-        model to the baseline, unless that is the dummy.
-
-        Args:
-            input: The results to choose from, and the request.
-            compared: The results on common rows.
-            chosen: The choice.
-            place: An empty folder.
-            left: Seconds that the fits may take together.
-            slack: Multiple of its expected time that each fit has, however little time is left.
+        model to the baseline, unless that is the dummy. The fits may take `left` seconds together; however little that
+        is, each has `slack` times its expected time.
         """
         late = f"as the final fit of {', '.join(chosen.names)} did not end in time"
         share = (chosen.rows or len(input.splits.train)) / compared.searched
