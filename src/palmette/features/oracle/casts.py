@@ -2,8 +2,8 @@
 
 import math
 import re
-import struct
 from collections.abc import Callable
+from ctypes import c_float
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import Any
@@ -60,10 +60,7 @@ def _fitted(value: Any, target: SparkType) -> Any:
 
 def to_single(value: float) -> float:
     """Rounds to 32 bits."""
-    try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
-    except OverflowError:
-        return math.copysign(math.inf, value)
+    return c_float(value).value
 
 
 def stored(value: Any, kind: SparkType) -> Any:

@@ -5,6 +5,7 @@ forward by the length of the gap; ambiguous ones mean the earlier timestamp. Thi
 `zoneinfo` with `fold=0`.
 """
 
+from calendar import monthrange
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -50,17 +51,14 @@ def plus_days(timestamp: datetime, days: int, zone: ZoneInfo) -> datetime:
         reading = local.replace(tzinfo=None) + days * DAY
     except OverflowError as error:
         raise WouldFail(f"{timestamp} plus {days} days lies outside the years 1 to 9999") from error
-    later = reading.replace(tzinfo=zone, fold=1)
-    earlier = reading.replace(tzinfo=zone, fold=0)
-    exists = earlier.astimezone(UTC).astimezone(zone).replace(tzinfo=None) == reading
-    ambiguous = earlier.utcoffset() != later.utcoffset() and exists
-    return (later if ambiguous and later.utcoffset() == local.utcoffset() else earlier).astimezone(UTC)
+    earlier, later = (reading.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    keeps_offset = reading - later.replace(tzinfo=None) == local.utcoffset()
+    return later if earlier < later and keeps_offset else earlier
 
 
 def plus(timestamp: datetime, length: timedelta, zone: ZoneInfo) -> datetime:
     """Adds whole days as calendar days and the rest as elapsed time, like Spark's timestamp + day-time interval."""
-    micros = length // MICROSECOND
-    days = int(abs(micros) // 86_400_000_000) * (1 if micros >= 0 else -1)
+    days = length // DAY if length > timedelta() else -(-length // DAY)
     try:
         return plus_days(timestamp, days, zone) + (length - days * DAY)
     except OverflowError as error:
@@ -69,16 +67,14 @@ def plus(timestamp: datetime, length: timedelta, zone: ZoneInfo) -> datetime:
 
 def plus_months(day: date, months: int) -> date:
     """The same day of a later month, or that month's last day if it is shorter."""
-    index = day.year * 12 + day.month - 1 + months
-    year, month = divmod(index, 12)
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     if not 1 <= year <= 9999:
         raise WouldFail(f"{day} plus {months} months lies outside the years 1 to 9999")
-    return date(year, month + 1, min(day.day, last_day(date(year, month + 1, 1)).day))
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
 
 
 def last_day(day: date) -> date:
-    following = date(day.year + day.month // 12, day.month % 12 + 1, 1) if day < date(9999, 12, 1) else None
-    return following - DAY if following else date(9999, 12, 31)
+    return day.replace(day=monthrange(day.year, day.month)[1])
 
 
 def window_start(cutoff: datetime, window: Window, zone: ZoneInfo) -> datetime | None:

@@ -116,15 +116,11 @@ def ranked(pairs: Iterable[tuple[Any, Any]], rank: Callable[[list[Any]], Any] = 
 
     The highest rank comes first, ties are sorted by value, and values without a rank are left out.
     """
-    rows: dict[Any, list[Any]] = {}
-    first: dict[Any, Any] = {}
+    groups: dict[Any, tuple[Any, list[Any]]] = {}
     for row, value in pairs:
-        key = order_key(value)
-        rows.setdefault(key, []).append(row)
-        first.setdefault(key, value)
-    ranks = {key: found for key, members in rows.items() if (found := rank(members)) is not None}
-    by_value = sorted(ranks, key=lambda key: order_key(first[key]))
-    return [first[key] for key in sorted(by_value, key=lambda key: order_key(ranks[key]), reverse=True)]
+        groups.setdefault(order_key(value), (value, []))[1].append(row)
+    ranks = {key: found for key, (_, rows) in groups.items() if (found := rank(rows)) is not None}
+    return [groups[key][0] for key in sorted(sorted(ranks), key=lambda key: order_key(ranks[key]), reverse=True)]
 
 
 def distinct(values: Sequence[Any]) -> list[Any]:
