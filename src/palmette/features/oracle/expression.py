@@ -72,9 +72,7 @@ def _column(node: Any, scope: EvaluationScope) -> TypedExpression:
         raise NotCovered(f"the qualified name {node.sql(dialect='spark')}")
     if name in scope.bound:
         return scope.bound[name]
-    found = next((column for column in scope.schema if column == name), None) or next(
-        (column for column in scope.schema if column.lower() == name.lower()), None
-    )
+    found = name if name in scope.schema else next((one for one in scope.schema if one.lower() == name.lower()), None)
     if found is None or scope.groups:
         unsupported = scope.schema.unsupported.get(name) if isinstance(scope.schema, typed.PartialSchema) else None
         why = "outside an aggregate" if found else "that does not exist"
@@ -146,17 +144,6 @@ def _logic(decisive: bool, node: Any, scope: EvaluationScope) -> TypedExpression
         return decisive if other is decisive else None if one is None or other is None else not decisive
 
     return TypedExpression(c.BOOLEAN, run)
-
-
-def _is(node: Any, scope: EvaluationScope) -> TypedExpression:
-    item = build(node.this, scope).run
-    wanted = node.expression
-    if isinstance(wanted, exp.Null):
-        return TypedExpression(c.BOOLEAN, lambda row: item(row) is None)
-    if isinstance(wanted, exp.Boolean):
-        truth = bool(wanted.this)
-        return TypedExpression(c.BOOLEAN, lambda row: item(row) is truth)
-    raise NotCovered(f"{node.sql(dialect='spark')}")
 
 
 def _in(node: Any, scope: EvaluationScope) -> TypedExpression:
@@ -293,7 +280,7 @@ _NODES: dict[type, Callable[[Any, EvaluationScope], TypedExpression]] = {
     exp.And: partial(_logic, False),
     exp.Or: partial(_logic, True),
     exp.Not: lambda node, scope: typed.lift(c.BOOLEAN, [_condition(node.this, scope)], operator.not_),
-    exp.Is: _is,
+    exp.Is: _null_safe,  # with null, true or false
     exp.In: _in,
     exp.Between: _between,
     exp.Like: _like,

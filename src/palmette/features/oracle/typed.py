@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from typing import Any, Self, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -136,9 +136,7 @@ def attempted(item: TypedExpression) -> TypedExpression:
 
 def unify(items: list[TypedExpression], zone: ZoneInfo) -> tuple[SparkType, list[TypedExpression]]:
     """Casts all items to their common type."""
-    kind = c.NULL
-    for item in items:
-        kind = common(kind, item.kind)
+    kind = reduce(common, (item.kind for item in items), c.NULL)
     return kind, [to(item, kind, zone) for item in items]
 
 
@@ -232,9 +230,8 @@ def function(signature: str, *, zoned: bool = False, nulls: bool = False) -> Cal
             if len(arguments) < least or (more > 0 and not repeated):
                 raise NotCovered(f"{names[0]} with {len(arguments)} arguments")
             given = list(zip((*parameters, *parameters[-1:] * more), arguments, strict=False))
-            kind = c.NULL
-            for found in (_any_in(shape, item.kind) for shape, item in given):
-                kind = kind if found is None else common(kind, found)
+            found = (_any_in(shape, item.kind) for shape, item in given)
+            kind = reduce(common, (one for one in found if one is not None), c.NULL)
             items = [to(item, _filled(shape, kind), scope.zone) for shape, item in given]
             call = partial(python, scope.zone) if zoned else python
             if nulls:
