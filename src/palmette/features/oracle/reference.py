@@ -22,7 +22,7 @@ from palmette.features.oracle.states import Row, Times, sort_key, state
 from palmette.features.oracle.steps import StepState
 from palmette.features.oracle.summaries import NUDGES, nudged
 from palmette.features.oracle.typed import PartialSchema
-from palmette.features.oracle.vocabulary import AggregatedRows, compile_aggregate
+from palmette.features.oracle.vocabulary import compile_aggregate
 from palmette.features.spec import type_rules as c
 from palmette.features.spec.fsc import Aggregate, Expression, Lookup
 from palmette.features.spec.fsc_steps import pairs
@@ -222,11 +222,9 @@ class Reference:
                 return self.expression(expression)
             case Lookup() as lookup:
                 return self.lookup(lookup)
-            case None if feature.derive is not None:
-                derived = compile_row(feature.derive, self.derivable, self.zone)
+            case None:
+                derived = compile_row(feature.derive or "", self.derivable, self.zone)
                 return derived.kind, lambda row, _: derived.run(row)
-            case _:
-                raise NotCovered(f"the feature {feature.name!r} without a computation")
 
     @cached_property
     def derivable(self) -> dict[str, SparkType]:
@@ -238,7 +236,7 @@ class Reference:
 
         def value(row: Row, cutoff: datetime | None) -> Any:
             rows, times = self.matching(aggregate, row, cutoff)
-            return function(AggregatedRows(rows, cutoff or datetime.min.replace(tzinfo=self.zone), times.event))
+            return function(rows, cutoff or datetime.min.replace(tzinfo=self.zone), times.event)
 
         return kind, value
 
@@ -339,7 +337,6 @@ def as_stored(frame: Frame) -> Frame:
 
 def longest_window(view: View, source: ViewSource) -> Window | None:
     """The longest window that features grouped by the whole grain use on an event source; None if there is none."""
-    computations = [each.computation for each in view.features if each.source == source.name]
-    whole = [one for one in computations if set(getattr(one, "by", None) or view.grain) == set(view.grain)]
-    windows = (one.window for one in whole if isinstance(one, Aggregate | Expression))
-    return longest(windows) if source.is_event else None
+    computations = [each.computation for each in view.features if each.source == source.name and source.is_event]
+    own = (one for one in computations if isinstance(one, Aggregate | Expression))
+    return longest(one.window for one in own if set(one.by or ()) == set(view.grain))
