@@ -59,22 +59,18 @@ def state(rows: Iterable[Row], times: Times, timestamp: datetime | None) -> list
 
 def _newest(rows: Sequence[Row], times: Times) -> list[Row]:
     """The newest row of each key; raises NotCovered for a tie between different rows."""
-    best: dict[tuple[Any, ...], list[Row]] = {}
+
+    def rank(row: Row) -> tuple[Any, ...]:
+        return times.event(row), times.at(row, times.table.available_time)
+
+    states: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        key = tuple(row[name] for name in times.table.keys)
-        rival = best.get(key)
-        if rival is None or _rank(times, row) > _rank(times, rival[0]):
-            best[key] = [row]
-        elif _rank(times, row) == _rank(times, rival[0]):
-            rival.append(row)
-    for key, rivals in best.items():
-        if any(rival != rivals[0] for rival in rivals):
+        states.setdefault(tuple(row[name] for name in times.table.keys), []).append(row)
+    newest = {key: max(found, key=rank) for key, found in states.items()}
+    for key, found in states.items():
+        if any(row != newest[key] and rank(row) == rank(newest[key]) for row in found):
             raise NotCovered(f"two states of {key} in {times.table.name!r} at the same instant")
-    return [rivals[0] for rivals in best.values()]
-
-
-def _rank(times: Times, row: Row) -> tuple[Any, ...]:
-    return times.event(row), times.at(row, times.table.available_time)
+    return list(newest.values())
 
 
 def sort_key(values: Iterable[Any]) -> tuple[Any, ...]:

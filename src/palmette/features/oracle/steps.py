@@ -130,27 +130,19 @@ class StepState:
         other = _OtherTable(self, rule, [dict(row) for row in frame.rows if counts(row) is True])
         self.column(rule.column, c.BOOLEAN, lambda row: bool(other.matches(row)))
 
-    def _histories(self, by: Sequence[str]) -> list[list[int]]:
-        """For each entity, the indices of its rows, oldest first (by event time, then the table's keys)."""
-        groups: dict[Any, list[int]] = {}
-        self.schema.require(by)
-        for index, row in enumerate(self.rows):
-            groups.setdefault(sort_key(row[name] for name in by), []).append(index)
-
-        def place(index: int) -> tuple[Any, ...]:
-            row = self.rows[index]
-            return sort_key((self.times.event(row), *(row[key] for key in self.table.keys)))
-
-        return [sorted(group, key=place) for group in groups.values()]
-
     def _look_back(
         self, rule: Previous | Gap | Session, kind: SparkType, make: Callable[[list[Row]], list[Any]]
     ) -> None:
-        """Adds a column that is computed from the entity's rows in order."""
-        found: dict[int, Any] = {}
-        for history in self._histories(rule.by):
-            found.update(zip(history, make([self.rows[i] for i in history]), strict=True))
-        self.rows = [{**row, rule.column: found[i]} for i, row in enumerate(self.rows)]
+        """Adds a column that is computed from an entity's rows, oldest first (by event time, then the table's keys)."""
+        self.schema.require(rule.by)
+        self.rows = [dict(row) for row in self.rows]
+        histories: dict[Any, list[Row]] = {}
+        for row in self.rows:
+            histories.setdefault(sort_key(row[name] for name in rule.by), []).append(row)
+        for history in histories.values():
+            history.sort(key=lambda row: sort_key((self.times.event(row), *(row[key] for key in self.table.keys))))
+            for row, value in zip(history, make(history), strict=True):
+                row[rule.column] = value
         self.schema = self.schema.with_columns({rule.column: kind})
 
     def previous(self, rule: Previous) -> None:
