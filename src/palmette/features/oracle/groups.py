@@ -98,9 +98,8 @@ def _undetermined(call: AggregateCall) -> TypedExpression:
     return TypedExpression(call.arguments[0].kind, run)
 
 
-def _collected(call: AggregateCall, as_set: bool) -> TypedExpression:
+def _collected(call: AggregateCall) -> TypedExpression:
     """An array in an order that Spark does not fix; returned sorted."""
-    call = call._replace(distinct=call.distinct or as_set)
     return _plain(array_of(call.arguments[0].kind), partial(sorted, key=order_key), call)
 
 
@@ -178,8 +177,8 @@ _COMPILERS: dict[str, Callable[[AggregateCall], TypedExpression]] = {
     "max_by": partial(_by, max),
     "min_by": partial(_by, min),
     "first first_value last last_value any_value": _undetermined,
-    "collect_list array_agg": partial(_collected, as_set=False),
-    "collect_set": partial(_collected, as_set=True),
+    "collect_list array_agg": _collected,
+    "collect_set": lambda call: _collected(call._replace(distinct=True)),
     "covar_samp": partial(_pairs, partial(summaries.covariance, sample=True)),
     "covar_pop": partial(_pairs, partial(summaries.covariance, sample=False)),
     "corr": partial(_pairs, summaries.correlation),
