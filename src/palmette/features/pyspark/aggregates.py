@@ -64,14 +64,6 @@ def _count(aggregate: Aggregate, rows: Rows) -> CodeFragment:
     return call("F.count", quoted("*")) if rows.condition is None else call("F.count_if", rows.condition.argument)
 
 
-@dataclass(frozen=True)
-class RowOrder:
-    """The order of rows: by one struct of columns, ascending or descending."""
-
-    columns: tuple[str, ...]
-    ascending: bool
-
-
 def directions(aggregate: Aggregate) -> list[tuple[str, bool]]:
     """The order's columns, each with whether it ascends; columns that the rows are grouped by are omitted."""
     parts = [(item.split()[0], not item.lower().endswith(" desc")) for item in aggregate.order or ()]
@@ -82,30 +74,31 @@ def is_mixed(aggregate: Aggregate) -> bool:
     return len({ascending for _, ascending in directions(aggregate)}) > 1
 
 
-def order_of(aggregate: Aggregate, rows: Rows) -> RowOrder:
+def order_of(aggregate: Aggregate, rows: Rows) -> tuple[str, bool]:
+    """Code of the struct of columns that orders the rows, and whether it ascends."""
     parts = directions(aggregate)
     if is_mixed(aggregate):
         assert rows.position is not None
-        return RowOrder((rows.position, *rows.source.table.keys), True)
-    return RowOrder(tuple(name for name, _ in parts), all(ascending for _, ascending in parts))
+        parts = [(name, True) for name in (rows.position, *rows.source.table.keys)]
+    return name_arguments(name for name, _ in parts), all(ascending for _, ascending in parts)
 
 
 def _edge(aggregate: Aggregate, rows: Rows) -> CodeFragment:
-    order, is_last = order_of(aggregate, rows), aggregate.function == "last"
+    order, ascending = order_of(aggregate, rows)
     value = rows.sql(aggregate.of)
     value = value if value.column else rows.only(value)
-    by = rows.only(call("F.struct", name_arguments(order.columns)), *rows.present(aggregate.of))
-    return call("F.max_by" if order.ascending == is_last else "F.min_by", value.argument, by.argument)
+    by = rows.only(call("F.struct", order), *rows.present(aggregate.of))
+    return call("F.max_by" if ascending == (aggregate.function == "last") else "F.min_by", value.argument, by.argument)
 
 
 def _ordered(aggregate: Aggregate, rows: Rows, newest_first: bool) -> str:
     """Code of the array of values in order; empty if there are no rows."""
-    order = order_of(aggregate, rows)
+    order, ascending = order_of(aggregate, rows)
     of = rows.sql(aggregate.of)
-    struct = call("F.struct", name_arguments(order.columns), method(of, "alias", quoted("value")).text)
+    struct = call("F.struct", order, method(of, "alias", quoted("value")).text)
     listed = call("F.collect_list", rows.only(struct, *rows.present(aggregate.of)).argument)
     name = rows.define(f"{of.column or 'value'}_with_order", listed).text
-    direction = ", asc=False" if newest_first == order.ascending else ""
+    direction = ", asc=False" if newest_first == ascending else ""
     return f'F.sort_array({name}{direction})["value"]'
 
 

@@ -239,9 +239,8 @@ class Build:
         """A name for a local variable that shadows no parameter or function."""
         name = identifier(wanted)
         sources = {identifier(source.name) for source in self.view.sources}
-        if name in {bound.name for bound in self.parameters}:
-            return self.scope.names.fresh(f"visible_{wanted}")
-        return name if name in sources else self.scope.names.fresh(f"visible_{wanted}")
+        is_free = name in sources and name not in {bound.name for bound in self.parameters}
+        return name if is_free else self.scope.names.fresh(f"visible_{wanted}")
 
     def _joins(self) -> list[str]:
         joins, base = [], {group.identity for group in self.base}
@@ -277,8 +276,10 @@ class Build:
         cutoff = [quoted(AS_OF) if has_cutoff else 'F.lit(as_of).alias("as_of")'] if AS_OF in view.output else []
         columns = [quoted(one.name) if one.name in ready else self._column(one) for one in view.public]
         keys = [quoted(name) for name in (*view.grain, *view.kept)]
-        output = self.last([*keys, *cutoff, *columns, *self._day(self.scope.cutoff.text)])
-        return [f"features = {joined(first, calls, steps)}", output]
+        if view.partition is not None:  # the day of the last microsecond before the cut-off
+            before = f'{self.scope.cutoff.text} - F.expr("INTERVAL 1 MICROSECOND")'
+            columns.append(f"F.to_date({before}).alias({quoted(view.partition)})")
+        return [f"features = {joined(first, calls, steps)}", self.last([*keys, *cutoff, *columns])]
 
     def _inputs_of_derived(self) -> list[dict[str, str]]:
         """What derived features use and the joined frame lacks or has unfinished: in rounds, code by column."""
@@ -298,12 +299,6 @@ class Build:
             columns = [cast_to(column, name, str(kind)) for column, (name, kind) in typed]
         order = f".orderBy({', '.join(quoted(name) for name in self.view.grain)})" if style.sorted else ""
         return select("return features", columns) + order
-
-    def _day(self, cutoff: str) -> list[str]:
-        """The partition column: the day of the last microsecond before the cut-off."""
-        if self.view.partition is None:
-            return []
-        return [f'F.to_date({cutoff} - F.expr("INTERVAL 1 MICROSECOND")).alias({quoted(self.view.partition)})']
 
     def _code(self, feature: ViewFeature) -> CodeFragment:
         """A feature's value with its type and default."""

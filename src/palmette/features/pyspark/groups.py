@@ -101,7 +101,7 @@ class _Writer:
             # Spark processes the rows once per distinct expression; with FILTER, only once per column.
             flags = " AND ".join(self._flag(condition) for condition in conditions)
             return expr(f"count(DISTINCT {sql_name(feature.computation.of or '')}) FILTER (WHERE {flags})")
-        position = positions.get(self._position_window(feature.computation)) if is_mixed(feature.computation) else None
+        position = positions.get(self._position_window(feature.computation))
         condition = conjunction(self._conditions(feature))
         source, event = self.group.source, self.known.event
         return aggregation(
@@ -167,16 +167,12 @@ class _Writer:
 
     def _positions(self) -> dict[str, str]:
         """Columns that number the rows in orders of mixed directions, with the code of their windows."""
-        mixed = [
-            feature.computation
-            for feature in self.group.features
-            if isinstance(feature.computation, Aggregate) and is_mixed(feature.computation)
-        ]
-        windows = dict.fromkeys(self._position_window(aggregate) for aggregate in mixed)
-        return {
-            window: "position" if number == 1 else f"position_{number}"
-            for number, window in enumerate(windows, start=1)
-        }
+        computations = [feature.computation for feature in self.group.features]
+        mixed = [one for one in computations if isinstance(one, Aggregate) and is_mixed(one)]
+        found: dict[str, str] = {}
+        for window in dict.fromkeys(map(self._position_window, mixed)):
+            found[window] = free_name("position", found.values())
+        return found
 
     def _position_window(self, aggregate: Aggregate) -> str:
         order = ", ".join(
@@ -186,7 +182,9 @@ class _Writer:
 
     def _ranked(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
         """Ranks the values, then takes the first k as an array, or for `mode` the first."""
-        value = self.scope.sql(aggregate.of or "", self.group.source.schema)
+        value, rank = self.scope.sql(aggregate.of or "", self.group.source.schema), 'F.count("*")'
+        if aggregate.rank_by is not None:
+            rank = self.scope.sql(aggregate.rank_by, self.group.source.schema).as_column.within(PRODUCT + 1)
         name = value.column if value.column and value.column not in self.by else "value"
         present = method(value, "isNotNull")
         given = [] if value.column == name else [f"withColumn({quoted(name)}, {value.as_column.text})"]
@@ -194,7 +192,7 @@ class _Writer:
             *self._filter(present),
             *given,
             f"groupBy({name_arguments((*self.by, name))})",
-            f'agg((-{self._rank(aggregate)}).alias("rank"))',
+            f'agg((-{rank}).alias("rank"))',
             *(['where(F.col("rank").isNotNull())'] if aggregate.rank_by else []),
         ]
         listed = f'F.sort_array(F.collect_list(F.struct("rank", {quoted(name)})))[{quoted(name)}]'
@@ -203,12 +201,6 @@ class _Writer:
             f"ranks = {chain(self.rows, calls)}",
             f"return ranks.groupBy({name_arguments(self.by)}).agg({top}.alias({quoted(feature.name)}))",
         ]
-
-    def _rank(self, aggregate: Aggregate) -> str:
-        """Code of the aggregate that ranks the values."""
-        if aggregate.rank_by is None:
-            return 'F.count("*")'
-        return self.scope.sql(aggregate.rank_by, self.group.source.schema).as_column.within(PRODUCT + 1)
 
     def _by_position(self, feature: ViewFeature, aggregate: Aggregate) -> list[str]:
         vector = self.scope.sql(aggregate.of or "", self.group.source.schema)

@@ -90,12 +90,11 @@ def constants(scope: ScriptScope, accessors: Collection[str], code: str) -> list
     """The module's constants that code mentions; `accessors` are the facts that the configuration gives."""
     lines = [f"VIEW = {quoted(scope.view.name)}", f"ZONE = {quoted(scope.view.zone)}"]
     lines += [f"{name} = {value}" for name, value in scope.constants.items()]
-    lines += [f"MICROS_PER_{unit} = {value}" for unit, value in _MICROS.items() if f"MICROS_PER_{unit}" in code]
+    lines += [f"MICROS_PER_{unit} = {value}" for unit, value in _MICROS.items()]
     for name, table in sorted(scope.view.tables.items()):
         if f"source:{name}" not in accessors:
             lines.append(f"{constant_name(table)} = {quoted(table.table or table.path or name)}")
-    if re.search(r"\bOUTPUT_TABLE\b", code):
-        lines.append(f"OUTPUT_TABLE = {quoted(scope.view.table_name)}")
+    lines.append(f"OUTPUT_TABLE = {quoted(scope.view.table_name)}")
     return [line for line in lines if re.search(rf"\b{line.split(' =')[0]}\b", code)]
 
 

@@ -62,7 +62,9 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
         what = ", whenever they happened"
         what = " with the columns that its steps add" if early.schema != source.table.column_types else what
         doc = f"Rows of `{source.name}`{what}."
-        _write(scope, known.prepared, identifier(source.table.name), early, doc)
+        start = identifier(source.table.name)
+        body = [*early.statements, f"return {chain(start, early.calls)}"]
+        scope.write(known.prepared, [start, *early.parameters], doc, body)
         early = Pipeline(scope, source, early.schema)
     known.tables = list((early.parameters | late.parameters).values())
     if scope.per_row:
@@ -72,26 +74,15 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
     return known
 
 
-def _write(scope: ScriptScope, name: str, start: str, pipeline: Pipeline, doc: str) -> bool:
-    body = [*pipeline.statements, f"return {chain(start, pipeline.calls)}"]
-    return scope.write(name, [start, *pipeline.parameters], doc, body)
-
-
 def _for_run(scope: ScriptScope, known: SourceTransforms, early: Pipeline, late: Pipeline) -> None:
     source = known.source
     days = _pruning(scope, source)
-    whole = Pipeline(
-        scope,
-        source,
-        late.schema,
-        days.statements + early.statements + late.statements,
-        days.calls + early.calls + late.calls,
-        early.parameters | late.parameters,
-    )
     known.function = scope.names.fresh(f"known_{source.name}")
     start = identifier(source.name if known.prepared else source.table.name)
     doc = f"Rows of `{source.name}` that were known at the cut-off."
-    known.takes_as_of = _write(scope, known.function, start, whole, doc)
+    calls = [*days.calls, *early.calls, *late.calls]
+    body = [*days.statements, *early.statements, *late.statements, f"return {chain(start, calls)}"]
+    known.takes_as_of = scope.write(known.function, [start, *early.parameters, *late.parameters], doc, body)
 
 
 def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> None:

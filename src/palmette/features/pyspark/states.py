@@ -1,7 +1,5 @@
 """Writes lookups in tables of states: what was known about a key at a given time."""
 
-from typing import NamedTuple
-
 from palmette.features.pyspark.code import (
     CodeFragment,
     chain,
@@ -17,12 +15,6 @@ from palmette.features.spec import Schema, Table
 from palmette.features.spec.fsc_steps import Join, Member, pairs
 
 
-class JoinCode(NamedTuple):
-    calls: list[str]
-    parameter: str  # the parameter with the table's data frame
-    table: str
-
-
 def selected(items: dict[str, str]) -> list[str]:
     """Arguments of a select: new name to column."""
     return [quoted(old) if new == old else f"F.col({quoted(old)}).alias({quoted(new)})" for new, old in items.items()]
@@ -32,8 +24,9 @@ def join_keys(keys: list[str]) -> str:
     return quoted(keys[0]) if len(keys) == 1 else names(keys)
 
 
-def join_calls(scope: ScriptScope, join: Join, table: Table, moment: CodeFragment, schema: Schema) -> JoinCode:
-    """The calls that join columns of `table` as known at `moment`."""
+def join_calls(scope: ScriptScope, join: Join, moment: CodeFragment, schema: Schema) -> list[str]:
+    """The calls that join columns of a table as known at `moment`."""
+    table = scope.view.tables[join.table]
     how = {"keep": "left", "drop": "inner"}[join.unmatched]
     on = pairs(join.on)
     taken = {new: there for new, there in pairs(join.columns).items() if not (new in on and on[new] == there)}
@@ -57,17 +50,13 @@ def join_calls(scope: ScriptScope, join: Join, table: Table, moment: CodeFragmen
         right = f"{current_function(scope, table)}({parameter}, as_of)" if is_dated(table) else parameter
         columns = ", ".join(selected({**on, **taken}))
         calls.append(f"join({right}.select({columns}), on={join_keys(list(on))}, how={quoted(how)})")
-    return JoinCode(calls, parameter, table.name)
+    return calls
 
 
-def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, *, own: bool) -> JoinCode:
-    """The calls that add whether a row of a table had the same values before `moment`.
-
-    `own` states whether it is the table that the rows come from.
-    """
+def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, parameter: str) -> list[str]:
+    """The calls that add whether a row of a table, the data frame `parameter`, had the same values before `moment`."""
     table = scope.view.tables[member.table]
     schema, on = table.column_types, pairs(member.on)
-    parameter = identifier("all_" * own + table.name)
     times = [name for name in (table.event_time, table.available_time) if name]
     known = [timestamp(name, schema, table, scope.view.zone) for name in times]
     conditions = [method(CodeFragment(f"F.col({quoted(name)})"), "isNotNull") for name in times]
@@ -85,14 +74,10 @@ def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, *, ow
     scope.write(name, [parameter], doc, [f"return {chain(parameter, calls)}"])
     since = f"F.col({quoted(member.column)})"
     value = f"{since} < {moment.text}" if known else since
-    return JoinCode(
-        [
-            f'join({name}({parameter}), on={join_keys(list(on))}, how="left")',
-            f"withColumn({quoted(member.column)}, F.coalesce({value}, F.lit(False)))",
-        ],
-        parameter,
-        table.name,
-    )
+    return [
+        f'join({name}({parameter}), on={join_keys(list(on))}, how="left")',
+        f"withColumn({quoted(member.column)}, F.coalesce({value}, F.lit(False)))",
+    ]
 
 
 def current_function(scope: ScriptScope, table: Table) -> str:
@@ -113,28 +98,21 @@ def current_state(scope: ScriptScope, table: Table, schema: Schema, start: str) 
     condition = conjunction(visible(table, schema, scope.cutoff, scope.view.zone))
     if condition is not None:
         calls.append(f"where({condition.text})")
+    keys = (*table.keys, *scope.row_keys)
     latest = None
     if table.kind == "snapshot" and table.keys_enforced:
-        latest = scope.utility_transform(
-            "latest_per_key", keys=names((*table.keys, *scope.row_keys)), order=quoted(table.event_time or "")
-        )
+        latest = scope.utility_transform("latest_per_key", keys=names(keys), order=quoted(table.event_time or ""))
     if latest is not None:
         calls.append(latest)
     elif table.kind == "snapshot" or (table.kind == "scd2" and not table.keys_enforced):
-        statements.append(f"newest_first = {newest_first(scope, table)}")
+        order = ", ".join(f"F.col({quoted(name)}).desc()" for name in recency(table))
+        statements.append(f"newest_first = Window.partitionBy({name_arguments(keys)}).orderBy({order})")
         calls += [
             'withColumn("recency", F.row_number().over(newest_first))',
             'where(F.col("recency") == 1)',
             'drop("recency")',
         ]
     return statements, calls
-
-
-def newest_first(scope: ScriptScope, table: Table) -> str:
-    """A window over the states of one key, newest first; ties are broken by the other columns."""
-    order = [f"F.col({quoted(name)}).desc()" for name in recency(table)]
-    keys = (*table.keys, *scope.row_keys)
-    return f"Window.partitionBy({name_arguments(keys)}).orderBy({', '.join(order)})"
 
 
 def recency(table: Table) -> list[str]:
@@ -148,27 +126,9 @@ def recency(table: Table) -> list[str]:
 
 def states_function(scope: ScriptScope, table: Table, on: dict[str, str], taken: dict[str, str]) -> str:
     """Writes the transform that returns every state with the period in which it was the latest known."""
-    parameter = identifier(table.name)
+    parameter, schema, zone = identifier(table.name), table.column_types, scope.view.zone
     name = scope.names.fresh(f"{table.name}_states")
-    statements, calls = _spans(table, scope.view.zone)
-    values = selected(taken)
-    if table.kind == "snapshot" and table.available_time is not None:
-        fields = name_arguments(dict.fromkeys([table.event_time or "", *taken.values()]))
-        so_far = "by_key.rowsBetween(Window.unboundedPreceding, Window.currentRow)"
-        calls.append(f'withColumn("newest", F.max(F.struct({fields})).over({so_far}))')
-        values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
-    keys = selected({f"{table.name}_{here}": there for here, there in on.items()})
-    spans = [quoted(f"{table.name}_known_{end}") for end in ("from", "until")]
-    calls.append(f"select({', '.join([*keys, *values, *spans])})")
-    doc = f"States of {table.name}, each with the span in which it was the latest known."
-    scope.write(name, [parameter], doc, [*statements, f"return {chain(parameter, calls)}"])
-    return name
-
-
-def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
-    """Statements and calls that add the period in which each state was the latest known of its key."""
-    schema = table.column_types
-    known_from, known_until = f"{table.name}_known_from", f"{table.name}_known_until"
+    known_from, known_until = (f"{table.name}_known_{end}" for end in ("from", "until"))
     start = timestamp(event_column(table) or table.available_time or "", schema, table, zone)
     begins, needed = start.text, [start]
     if table.available_time is not None and event_column(table) is not None:
@@ -182,8 +142,19 @@ def _spans(table: Table, zone: str) -> tuple[list[str], list[str]]:
         end = timestamp(table.valid_to, schema, table, zone) if table.valid_to else none
         until = end.text if table.keys_enforced else f"F.least({end.argument}, {until})"
         statements = [] if table.keys_enforced else statements
-    return statements, [
+    calls = [
         f"where({' & '.join(f'{code.text}.isNotNull()' for code in needed)})",
         f"withColumn({quoted(known_from)}, {begins})",
         f"withColumn({quoted(known_until)}, {until})",
     ]
+    values = selected(taken)
+    if table.kind == "snapshot" and table.available_time is not None:
+        fields = name_arguments(dict.fromkeys([table.event_time or "", *taken.values()]))
+        so_far = "by_key.rowsBetween(Window.unboundedPreceding, Window.currentRow)"
+        calls.append(f'withColumn("newest", F.max(F.struct({fields})).over({so_far}))')
+        values = [f"F.col({quoted('newest.' + there)}).alias({quoted(new)})" for new, there in taken.items()]
+    keys = selected({f"{table.name}_{here}": there for here, there in on.items()})
+    calls.append(f"select({', '.join([*keys, *values, quoted(known_from), quoted(known_until)])})")
+    doc = f"States of {table.name}, each with the span in which it was the latest known."
+    scope.write(name, [parameter], doc, [*statements, f"return {chain(parameter, calls)}"])
+    return name

@@ -18,7 +18,7 @@ from palmette.features.pyspark.code import (
 )
 from palmette.features.pyspark.expressions import expr, sql_name
 from palmette.features.pyspark.scope import ScriptScope, identifier
-from palmette.features.pyspark.states import JoinCode, join_calls, member_calls
+from palmette.features.pyspark.states import join_calls, member_calls
 from palmette.features.pyspark.times import event_column, micros, timestamp
 from palmette.features.spec import AS_OF, SparkType, Table, ViewSource, fsc_steps
 from palmette.features.spec.literals import from_key
@@ -66,10 +66,6 @@ class Pipeline:
         """Code of the time for which another table is looked up."""
         timeless = at == "cutoff" or event_column(self.table) is None
         return self.scope.cutoff if timeless else self.event()
-
-    def add(self, join: JoinCode) -> None:
-        self.calls += join.calls
-        self.parameters[join.parameter] = join.table
 
     def entity_window(self, by: tuple[str, ...]) -> str:
         """A variable for the window over an entity's events in order."""
@@ -168,13 +164,15 @@ def _extract(pipeline: Pipeline, rule: fsc_steps.Extract) -> None:
 
 def _join(pipeline: Pipeline, rule: fsc_steps.Join) -> None:
     table = pipeline.scope.view.tables[rule.table]
-    pipeline.add(join_calls(pipeline.scope, rule, table, pipeline.moment(rule.at), pipeline.schema))
+    pipeline.calls += join_calls(pipeline.scope, rule, pipeline.moment(rule.at), pipeline.schema)
+    pipeline.parameters[identifier(rule.table)] = rule.table
     pipeline.schema.update({name: table.column_types[there] for name, there in fsc_steps.pairs(rule.columns).items()})
 
 
 def _member(pipeline: Pipeline, rule: fsc_steps.Member) -> None:
-    own = rule.table == pipeline.table.name
-    pipeline.add(member_calls(pipeline.scope, rule, pipeline.moment(rule.at), own=own))
+    parameter = identifier("all_" * (rule.table == pipeline.table.name) + rule.table)
+    pipeline.calls += member_calls(pipeline.scope, rule, pipeline.moment(rule.at), parameter)
+    pipeline.parameters[parameter] = rule.table
     pipeline.schema[rule.column] = SparkType("boolean")
 
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from palmette.features.pyspark.code import COMPARISON, OR, SUM, CodeFragment, call, column, method, quoted
 from palmette.features.pyspark.scope import ScriptScope
-from palmette.features.spec import Duration, Schema, SparkType, Table, View, Window
-from palmette.features.spec.dfr import Partition
+from palmette.features.spec import Duration, RegisteredColumn, Schema, SparkType, Table, View, Window
 from palmette.features.spec.phrases import length
 from palmette.features.spec.values import longest
 
@@ -141,21 +140,18 @@ def pruning(scope: ScriptScope, table: Table, window: Window | None, changed: fr
         registered = table.column(partition.column)
         if partition.of is None or registered is None or registered.type.parsed.name not in ("date", "string"):
             continue
-        time = table.event_time if partition.of == "event_time" else table.available_time
-        if time is None or {time, partition.column} & changed:
+        time = table.column((table.event_time if partition.of == "event_time" else table.available_time) or "")
+        if time is None or {time.name, partition.column} & changed:
             continue
         lower = window if partition.of == "event_time" and window not in (None, Window.ALL) else None
-        return _bounds(scope, table, partition, lower)
+        return _bounds(scope, registered, time, lower)
     return Pruning([], [])
 
 
-def _bounds(scope: ScriptScope, table: Table, partition: Partition, window: Window | None) -> Pruning:
-    registered = table.column(partition.column)
-    time = table.column((table.event_time if partition.of == "event_time" else table.available_time) or "")
-    assert registered is not None and time is not None
+def _bounds(scope: ScriptScope, day: RegisteredColumn, time: RegisteredColumn, window: Window | None) -> Pruning:
     floating = not is_utc(scope.view.zone) and time.type.parsed.name in ("date", "timestamp_ntz")
-    text = registered.type.parsed.name == "string"
-    column = f"F.col({quoted(partition.column)})"
+    text = day.type.parsed.name == "string"
+    column = f"F.col({quoted(day.name)})"
     slack = 0 if is_utc(scope.view.zone) else 1
     days = 0 if window is None else window.days + math.ceil(window.seconds / 86400) + slack
     if scope.per_row:  # by the earliest and the latest cut-off, as scalar subqueries; Spark still reads only those days
