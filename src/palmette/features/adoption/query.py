@@ -19,7 +19,7 @@ from palmette.features.pyspark.build import Build
 from palmette.features.pyspark.code import indent
 from palmette.features.pyspark.expressions import sql_name
 from palmette.features.pyspark.io import constants, needed_columns
-from palmette.features.pyspark.scope import IdentifierPool, ScriptScope, free_name, identifier
+from palmette.features.pyspark.scope import ScriptScope, free_name, identifier
 from palmette.features.pyspark.times import is_utc
 from palmette.features.repository.checkout import Module
 from palmette.features.repository.readme import parse_signature
@@ -69,7 +69,7 @@ def _python(view: View) -> str:
     build = parse_signature("build(tables: dict[str, DataFrame], as_of: datetime)")
     assert build is not None
     taken = {build.name, *map(identifier, view.tables), *(identifier(source.name) for source in view.sources)}
-    scope = ScriptScope(view, Utilities(), IdentifierPool(taken))
+    scope = ScriptScope(view, Utilities(), taken)
     body = Build(scope, Conventions(script_path="", test_path="", config_path="", functions=(build,))).body()
     code = "\n".join([*scope.functions, "def build(tables, as_of):", *indent(body)])
     return "\n".join([_IMPORTS, *constants(scope, {}, code), code])

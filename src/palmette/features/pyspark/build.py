@@ -85,7 +85,7 @@ def write_observed(scope: ScriptScope, known: dict[str, SourceTransforms]) -> Fe
             calls = [f"where({in_window(scope, window, event).text})"]
         selects.append(".".join([identifier(source.name), *calls, f"select({name_arguments(grain)})"]))
     combined = selects[0] + "".join(f".union({item})" for item in selects[1:])
-    name = scope.names.fresh("observed_keys")
+    name = scope.fresh("observed_keys")
     doc = f"Every {' and '.join(key.removesuffix('_id') for key in grain)} with an event in the longest window."
     frames = [identifier(source.name) for source in sources]
     return FeatureTransform(name, grain, scope.write(name, frames, doc, [f"return {combined}.dropna().distinct()"]))
@@ -207,7 +207,7 @@ class Build:
             start = self.table(item.source.table.name)
             if item.prepared:
                 arguments = [start, *(self.table(table) for table in item.early_tables)]
-                prepared = self.scope.names.fresh(f"all_{name}") if self.scope.per_row else self._variable(name)
+                prepared = self.scope.fresh(f"all_{name}") if self.scope.per_row else self._variable(name)
                 self.lines.append(f"{prepared} = {item.prepared}({', '.join(arguments)})")
                 start = prepared
             given = [start, *(self.table(table) for table in item.tables)]
@@ -240,7 +240,7 @@ class Build:
         name = identifier(wanted)
         sources = {identifier(source.name) for source in self.view.sources}
         is_free = name in sources and name not in {bound.name for bound in self.parameters}
-        return name if is_free else self.scope.names.fresh(f"visible_{wanted}")
+        return name if is_free else self.scope.fresh(f"visible_{wanted}")
 
     def _joins(self) -> list[str]:
         joins, base = [], {group.identity for group in self.base}

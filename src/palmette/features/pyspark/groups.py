@@ -63,7 +63,7 @@ class _Writer:
         subject = self.scope.keys_name(self.group.by)
         by_expression = all(isinstance(feature.computation, Expression) for feature in self.group.features)
         single = self.group.features[0].name if by_expression else self.group.source.name
-        name = self.scope.names.fresh(f"{'distinct_' * self.group.is_distinct}{single}_by_{subject}")
+        name = self.scope.fresh(f"{'distinct_' * self.group.is_distinct}{single}_by_{subject}")
         what = "Distinct counts" if self.group.is_distinct else "Features"
         what = " and ".join(f"`{feature.name}`" for feature in self.group.features) if by_expression else what
         doc = f"{what} of each {self._whom()} over rows of `{self.group.source.name}`."
@@ -73,7 +73,7 @@ class _Writer:
         feature = self.group.features[0]
         aggregate = feature.computation
         assert isinstance(aggregate, Aggregate)
-        name = self.scope.names.fresh(f"{feature.name}_by_{self.scope.keys_name(self.group.by)}")
+        name = self.scope.fresh(f"{feature.name}_by_{self.scope.keys_name(self.group.by)}")
         if aggregate.function in ("top_k", "mode"):
             values = f"values of `{aggregate.of}`"
             plain = f"{aggregate.k} most frequent {values}"
@@ -267,7 +267,7 @@ def write_lookup(scope: ScriptScope, table: Table, on: dict[str, str], features:
         keys = f'select({", ".join(selected(there))}, "as_of")'
         meet = [keys, "distinct()", f'join({rows}, on={join_keys([*there])}, how="inner")']
         body = [*statements, f"return {chain('spine', [*meet, *calls, select])}"]
-    name = scope.names.fresh(f"{table.name}_of_{scope.keys_name(tuple(on))}")
+    name = scope.fresh(f"{table.name}_of_{scope.keys_name(tuple(on))}")
     when = "" if timeless else " as known at the cut-off"
     doc = f"Columns of {table.name.replace('_', ' ')}{when}, by {', '.join(on)}."
     frames = [rows, *(["spine"] if row_keys else [])]

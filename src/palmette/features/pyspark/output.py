@@ -100,7 +100,7 @@ def write_spine(scope: ScriptScope) -> str:
         cutoff = timestamp(spine.cutoff or "", schema, table, view.zone)
         columns.append(quoted(AS_OF) if cutoff.column == AS_OF else method(cutoff, "alias", quoted(AS_OF)).text)
     calls.append(f"select({', '.join(columns)})")
-    name = scope.names.fresh("spine_rows")
+    name = scope.fresh("spine_rows")
     doc = "The rows of the output, duplicates included" + (", each with its cut-off." if scope.per_row else ".")
     scope.write(name, [rows], doc, [f"return {chain(rows, calls)}"])
     return name

@@ -18,19 +18,6 @@ RESERVED = {
 }  # fmt: skip
 
 
-@dataclass
-class IdentifierPool:
-    """The identifiers of one script; each is used once."""
-
-    taken: set[str] = field(default_factory=set)
-
-    def fresh(self, wanted: str) -> str:
-        """Reserves `wanted`, or a variant of it that is still unused."""
-        name = free_name(identifier(wanted), self.taken)
-        self.taken.add(name)
-        return name
-
-
 def free_name(wanted: str, taken: Container[str]) -> str:
     """The name, or its first numbered variant that is not taken."""
     return next(name for n in count(1) if (name := f"{wanted}_{n}" if n > 1 else wanted) not in taken)
@@ -51,7 +38,7 @@ def identifier(text: str) -> str:
 class ScriptScope:
     view: View
     utilities: Utilities
-    names: IdentifierPool
+    taken: set[str]  # the identifiers of the script; each is used once
     functions: list[str] = field(default_factory=list)  # source of the transforms, in file order
     used: set[Need] = field(default_factory=set)  # the needs that a utility was called for
     constants: dict[str, str] = field(default_factory=dict)
@@ -73,11 +60,17 @@ class ScriptScope:
         """Grouping keys in addition to the entity's: the cut-off if each row has its own."""
         return (AS_OF,) if self.per_row else ()
 
+    def fresh(self, wanted: str) -> str:
+        """Reserves `wanted` as an identifier, or a variant of it that is still unused."""
+        name = free_name(identifier(wanted), self.taken)
+        self.taken.add(name)
+        return name
+
     def team_class(self, class_name: str) -> str:
         """Imports a class given as `module:Class`; returns its name in the script, another one if its own is in use."""
         module, _, path = class_name.partition(":")
         outer, *inner = path.split(".")
-        name = self.names.fresh(outer)
+        name = self.fresh(outer)
         self.imports.append(f"from {module} import {outer}{f' as {name}' if name != outer else ''}")
         return ".".join([name, *inner])
 

@@ -11,7 +11,7 @@ from palmette.features.pyspark.build import Build, joined, select
 from palmette.features.pyspark.code import chain, function, quoted, renamed
 from palmette.features.pyspark.house_style import ScriptParts, fill, inlined, respelt
 from palmette.features.pyspark.io import constants, function_source, load_body, main_body, write_body
-from palmette.features.pyspark.scope import IdentifierPool, ScriptScope, identifier
+from palmette.features.pyspark.scope import ScriptScope, identifier
 from palmette.features.pyspark.states import join_keys
 from palmette.features.signature import BoundParameter, is_frame, meaning_of, shape_of
 from palmette.features.spec.phrases import definition
@@ -33,7 +33,7 @@ class BuildFunction(NamedTuple):
 
 def build_function(view: View, conventions: Conventions, home: str) -> BuildFunction:
     """Joins the decorated functions of a script, or runs its query. `home`: Path of the file with the function."""
-    scope = ScriptScope(view, Utilities(), IdentifierPool(set()))
+    scope = ScriptScope(view, Utilities(), set())
     build, shape = Build(scope, conventions), conventions.feature_functions
     script = (conventions.query_path or conventions.script_path).replace("{view}", view.name)
     body = build.query_run(home, script) if shape is None else _joined(build, shape)
@@ -80,14 +80,14 @@ class _FeatureBuild(Build):
 
     def source(self) -> str:
         """Source of the function, with the transforms that only this feature needs inside it."""
-        functions, names_before = self.scope.functions, set(self.scope.names.taken)
+        functions, names_before = self.scope.functions, set(self.scope.taken)
         start = len(functions)
         self._known_rows()
         first, *calls = [*self._observed(), *self._joins()]
         text, left = inlined("\n".join(self._contract(first, calls)), functions[start:])
         functions[start:] = left
         if not left:
-            self.scope.names.taken = names_before
+            self.scope.taken.intersection_update(names_before)
         used = [line for line in self.lines if re.search(rf"\b{line.partition(' = ')[0]}\b", text)]
         parsed, cutoff = self._cutoff()
         lines = [renamed(line, "as_of", cutoff) for line in (*used, *text.split("\n"))]
@@ -114,17 +114,10 @@ def write_script(view: View, template: Template, config: Config, utilities: Util
     conventions = template.conventions
     if conventions.names_query:
         return template.file.text
-    scope = ScriptScope(
-        view,
-        utilities,
-        IdentifierPool(
-            {shape.name for shape in conventions.functions}
-            | {identifier(name) for name in view.tables}
-            | {identifier(source.name) for source in view.sources}
-            | {utility.name for utility in utilities.chosen}
-            | ({feature.name for feature in view.features} if conventions.feature_functions else set())
-        ),
-    )
+    taken = {shape.name for shape in conventions.functions} | {utility.name for utility in utilities.chosen}
+    taken |= {*map(identifier, view.tables), *(identifier(source.name) for source in view.sources)}
+    taken |= {feature.name for feature in view.features} if conventions.feature_functions else set()
+    scope = ScriptScope(view, utilities, taken)
     build, own = Build(scope, conventions), list[str]()
     shape = conventions.feature_functions
     if conventions.query_path:

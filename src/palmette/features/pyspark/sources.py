@@ -57,7 +57,7 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
     known = SourceTransforms(source, late.event() if event_column(late.table) else None, window=window)
     is_long = len(early.calls) > 1 and len(early.calls) + len(late.calls) > _SHORT
     if early.calls and (scope.per_row or is_long):
-        known.prepared = scope.names.fresh(f"prepared_{source.name}")
+        known.prepared = scope.fresh(f"prepared_{source.name}")
         known.early_tables = list(early.parameters.values())
         what = ", whenever they happened"
         what = " with the columns that its steps add" if early.schema != source.table.column_types else what
@@ -77,7 +77,7 @@ def write_source(scope: ScriptScope, source: ViewSource) -> SourceTransforms:
 def _for_run(scope: ScriptScope, known: SourceTransforms, early: Pipeline, late: Pipeline) -> None:
     source = known.source
     days = _pruning(scope, source)
-    known.function = scope.names.fresh(f"known_{source.name}")
+    known.function = scope.fresh(f"known_{source.name}")
     start = identifier(source.name if known.prepared else source.table.name)
     doc = f"Rows of `{source.name}` that were known at the cut-off."
     calls = [*days.calls, *early.calls, *late.calls]
@@ -103,11 +103,11 @@ def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> Non
         on = join_keys(list(only)) if only else "keys"
         selected = f'{name_arguments(only)}, "as_of"' if only else '*keys, "as_of"'
         meet = [f"select({selected})", "distinct()", f'join({events}, on={on}, how="inner")']
-        known.function = scope.names.fresh(f"known_{source.name}")
+        known.function = scope.fresh(f"known_{source.name}")
         body = [*late.statements, f"return {chain('spine', meet + late.calls)}"]
         scope.write(known.function, frames, doc, body, [] if only else ["keys: list[str]"])
     for by in [by for by, on in known.fan_out.items() if not on]:
-        name = known.by_relatives[by] = scope.names.fresh(f"known_{source.name}_by_{scope.keys_name(by)}")
+        name = known.by_relatives[by] = scope.fresh(f"known_{source.name}_by_{scope.keys_name(by)}")
         meet = _meet_relatives(scope, source, by, rows)
         scope.write(name, frames, doc, [*late.statements, f"return {chain(events, meet + late.calls)}"])
 
@@ -115,7 +115,7 @@ def _per_row(scope: ScriptScope, known: SourceTransforms, late: Pipeline) -> Non
 def _meet_relatives(scope: ScriptScope, source: ViewSource, by: By, rows: str) -> list[str]:
     """Calls that join rows to the cut-offs of all entities that late steps look at, if `by` names another entity."""
     entity = source.late_by or tuple(source.table.keys)
-    name = scope.names.fresh(f"cutoffs_of_{scope.keys_name(entity)}")
+    name = scope.fresh(f"cutoffs_of_{scope.keys_name(entity)}")
     columns = [f"F.col({quoted(key)}).alias({quoted('cutoff_' + key)})" for key in entity]
     calls = [
         f'select({name_arguments(by)}, "as_of")',

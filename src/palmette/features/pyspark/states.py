@@ -69,7 +69,7 @@ def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, param
         calls += [f"groupBy({keys})", f"agg(F.min({first}).alias({quoted(member.column)}))"]
     else:
         calls += [f"select({keys})", "distinct()", f"withColumn({quoted(member.column)}, F.lit(True))"]
-    name = scope.names.fresh(f"{member.column}_since")
+    name = scope.fresh(f"{member.column}_since")
     doc = f"Each {', '.join(on.values())} that {table.name} has{', since when' if known else ''}."
     scope.write(name, [parameter], doc, [f"return {chain(parameter, calls)}"])
     since = f"F.col({quoted(member.column)})"
@@ -83,8 +83,8 @@ def member_calls(scope: ScriptScope, member: Member, moment: CodeFragment, param
 def current_function(scope: ScriptScope, table: Table) -> str:
     """Name of the transform that returns each key's state at the run's cut-off; writes it on first use."""
     name = f"current_{identifier(table.name)}"
-    if name not in scope.names.taken:
-        scope.names.taken.add(name)
+    if name not in scope.taken:
+        scope.taken.add(name)
         parameter = identifier(table.name)
         statements, calls = current_state(scope, table, table.column_types, parameter)
         doc = f"The state of each {', '.join(table.keys)} that was known at the cut-off."
@@ -127,7 +127,7 @@ def recency(table: Table) -> list[str]:
 def states_function(scope: ScriptScope, table: Table, on: dict[str, str], taken: dict[str, str]) -> str:
     """Writes the transform that returns every state with the period in which it was the latest known."""
     parameter, schema, zone = identifier(table.name), table.column_types, scope.view.zone
-    name = scope.names.fresh(f"{table.name}_states")
+    name = scope.fresh(f"{table.name}_states")
     known_from, known_until = (f"{table.name}_known_{end}" for end in ("from", "until"))
     start = timestamp(event_column(table) or table.available_time or "", schema, table, zone)
     begins, needed = start.text, [start]
