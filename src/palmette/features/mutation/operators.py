@@ -12,7 +12,6 @@ import sqlglot
 from sqlglot import TokenType
 
 from palmette.features.script_tree import ScriptTree, called, is_spark_function, literal
-from palmette.features.spec.values import SparkType
 
 Operator = Callable[[ScriptTree, ast.AST], Iterator[str]]
 
@@ -133,26 +132,18 @@ def joins(_source: ScriptTree, node: ast.AST) -> Iterator[str]:
     """Changes the type of a join, or removes keys."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "join":
         return
-    for place in ("how", 2):
-        kind = _argument(node, place)
-        if isinstance(kind, ast.Constant) and kind.value in _JOINS:
-            yield _with_argument(node, place, ast.Constant(_JOINS[kind.value]))
-    for place in ("on", 1):
-        keys = _argument(node, place)
-        if isinstance(keys, ast.List | ast.Tuple) and len(keys.elts) > 1:
-            for i in range(len(keys.elts)):
-                yield _with_argument(node, place, ast.List(keys.elts[:i] + keys.elts[i + 1 :], ast.Load()))
+    given = dict(zip(("other", "on", "how"), node.args, strict=False)) | {k.arg or "": k.value for k in node.keywords}
+    kind, keys = given.get("how"), given.get("on")
+    if isinstance(kind, ast.Constant) and kind.value in _JOINS:
+        yield _with_argument(node, kind, ast.Constant(_JOINS[kind.value]))
+    if isinstance(keys, ast.List | ast.Tuple) and len(keys.elts) > 1:
+        for i in range(len(keys.elts)):
+            yield _with_argument(node, keys, ast.List(keys.elts[:i] + keys.elts[i + 1 :], ast.Load()))
 
 
-def _argument(node: ast.Call, place: str | int) -> ast.expr | None:
-    if isinstance(place, str):
-        return next((keyword.value for keyword in node.keywords if keyword.arg == place), None)
-    return node.args[place] if len(node.args) > place else None
-
-
-def _with_argument(node: ast.Call, place: str | int, value: ast.expr) -> str:
-    args = [value if i == place else item for i, item in enumerate(node.args)]
-    keywords = [ast.keyword(k.arg, value if k.arg == place else k.value) for k in node.keywords]
+def _with_argument(node: ast.Call, old: ast.expr, new: ast.expr) -> str:
+    args = [new if item is old else item for item in node.args]
+    keywords = [ast.keyword(k.arg, new if k.value is old else k.value) for k in node.keywords]
     return ast.unparse(ast.Call(node.func, args, keywords))
 
 
@@ -170,18 +161,13 @@ def columns(source: ScriptTree, node: ast.AST) -> Iterator[str]:
     argument = node.args[0]
     if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str) or called(node) == "lit":
         return
-    for other in _siblings(source, argument.value):
-        yield ast.unparse(ast.Call(node.func, [ast.Constant(other)], []))
-
-
-def _siblings(source: ScriptTree, name: str) -> list[str]:
-    """The next column of the same type, for each table of the view that has the column `name`."""
     for item in source.view.sources:
-        kind: SparkType | None = item.table.column_types.get(name)
-        names = [other for other, of in item.table.column_types.items() if of == kind]
-        if kind is not None and len(names) > 1:
-            return [names[(names.index(name) + 1) % len(names)]]
-    return []
+        kinds = item.table.column_types
+        names = [name for name, kind in kinds.items() if kind == kinds.get(argument.value)]
+        if len(names) > 1:
+            other = names[(names.index(argument.value) + 1) % len(names)]
+            yield ast.unparse(ast.Call(node.func, [ast.Constant(other)], []))
+            return
 
 
 _TOKENS: dict[str, tuple[str, ...]] = {
