@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from palmette.engine.actor import Violation
@@ -14,10 +14,10 @@ from palmette.features.script_tree import calls, parse, texts
 from palmette.features.spec import Schema, Table, View, Window
 from palmette.features.spec.view import ddl
 
-_JOIN = re.compile(r"^[\s:+\-|]*Join (?P<kind>\w+)(?:, (?P<condition>.*))?$")
-_FILTER = re.compile(r"^[\s:+\-|]*Filter (?P<condition>.*)$")
+_JOIN = re.compile(r"(?m)^[ :+\-|]*Join (?!LeftSemi\b|LeftAnti\b)\w+(, )?$")
+_FILTER = re.compile(r"(?m)^[ :+\-|]*Filter (?P<condition>.*)$")
 _ATTRIBUTE = re.compile(r"\b(\w+)#\d+L?")
-_PYTHON = re.compile(r"PythonUDF|(Batch|Arrow)EvalPython|MapIn(Pandas|Arrow)|FlatMapGroupsInPandas")
+_PYTHON = re.compile(r"(?m)^.*(PythonUDF|(Batch|Arrow)EvalPython|MapIn(Pandas|Arrow)|FlatMapGroupsInPandas).*$")
 
 
 class PlanCheck:
@@ -35,11 +35,13 @@ class PlanCheck:
         if result.frame is None:
             return CheckResult((failure(result),))
         violations = [*schema_violations(subject.view.output, result.frame.schema), *_plan_violations(result)]
-        unpruned = [table for table in prunable(subject.view) if not prunes(table, result.plan)]
+        tables = prunable(subject.view)
+        unpruned = [table for table in tables if not prunes(table, result.plan)]
         text = subject.text
         elsewhere = [table for table in unpruned if _pruned_elsewhere(table, text, subject)]
         violations += [_unpruned(table, result.plan) for table in unpruned if table not in elsewhere]
-        return CheckResult(tuple(violations), detail=_detail(subject.view, elsewhere))
+        pruned = f"; {len(tables) - len(elsewhere)} of {len(tables)} partitioned tables pruned in the transforms"
+        return CheckResult(tuple(violations), detail=f"{len(subject.view.output)} columns{pruned if tables else ''}")
 
 
 def schema_violations(expected: Schema, actual: Schema) -> Iterator[Violation]:
@@ -68,17 +70,13 @@ def analysed(plan: str) -> str:
     return (rest or plan).partition("== Optimized Logical Plan ==")[0]
 
 
-def _plan_violations(result: CaseResult) -> Iterable[Violation]:
-    found: dict[str, Violation] = {}
-    for line in analysed(result.plan).splitlines():
-        match = _JOIN.match(line)
-        if match and match["kind"] not in ("LeftSemi", "LeftAnti") and not match["condition"]:
-            message = "A join without keys pairs every row with every row."
-            found.setdefault("join", Violation(code="cross-join", message=message, evidence=line.strip()))
-        if _PYTHON.search(line):
-            message = "The plan runs Python on rows."
-            found.setdefault("python", Violation(code="python-udf", message=message, evidence=line.strip()))
-    return found.values()
+def _plan_violations(result: CaseResult) -> Iterator[Violation]:
+    plan = analysed(result.plan)
+    if cross := _JOIN.search(plan):
+        message = "A join without keys pairs every row with every row."
+        yield Violation(code="cross-join", message=message, evidence=cross[0].strip())
+    if python := _PYTHON.search(plan):
+        yield Violation(code="python-udf", message="The plan runs Python on rows.", evidence=python[0].strip())
 
 
 def prunable(view: View) -> list[Table]:
@@ -98,9 +96,8 @@ def prunable(view: View) -> list[Table]:
 def prunes(table: Table, plan: str) -> bool:
     """Whether a filter uses only the table's partition columns, so that Spark skips files."""
     columns = {partition.column for partition in table.partitions}
-    for line in analysed(plan).splitlines():
-        match = _FILTER.match(line)
-        for condition in re.split(r"\bAND\b", match["condition"]) if match else ():
+    for match in _FILTER.finditer(analysed(plan)):
+        for condition in re.split(r"\bAND\b", match["condition"]):
             names = set(_ATTRIBUTE.findall(condition))
             if names and names <= columns and not re.search(r"UDF|python", condition, re.IGNORECASE):
                 return True
@@ -119,16 +116,10 @@ def _pruned_elsewhere(table: Table, text: str, subject: ScriptUnderTest) -> bool
 
 def _unpruned(table: Table, plan: str) -> Violation:
     columns = ", ".join(partition.column for partition in table.partitions)
-    filters = [line.strip() for line in analysed(plan).splitlines() if _FILTER.match(line)]
+    filters = [match[0].strip() for match in _FILTER.finditer(analysed(plan))]
     return Violation(
         code="unpruned",
         subject=table.name,
         evidence="\n".join(filters[:10]),
         message=f"Every partition of {table.name!r} is read: no filter is on {columns} alone.",
     )
-
-
-def _detail(view: View, elsewhere: list[Table]) -> str:
-    tables, columns = prunable(view), f"{len(view.output)} columns"
-    pruned = f"{len(tables) - len(elsewhere)} of {len(tables)} partitioned tables pruned in the transforms"
-    return f"{columns}; {pruned}" if tables else columns
