@@ -218,8 +218,3 @@ def sql_calls(source: ScriptTree, names: Set[str]) -> Iterator[tuple[ast.Constan
     for constant, text in sql_texts(source):
         for name in sorted({name.lower() for name in re.findall(r"([A-Za-z_]\w*)\s*\(", text)} & names):
             yield constant, name
-
-
-def parameters(function: Function) -> list[ast.arg]:
-    """The parameters of a function without `*args` and `**kwargs`."""
-    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]

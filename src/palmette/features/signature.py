@@ -30,7 +30,7 @@ def source_of(node: ast.expr | None) -> str:
     return "" if node is None else ast.unparse(node)
 
 
-def parameters_of(function: ast.FunctionDef) -> tuple[Parameter, ...]:
+def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[Parameter, ...]:
     """The parameters of a function in order, without `*args`, `**kwargs` and a method's own object."""
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]

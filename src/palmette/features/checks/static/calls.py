@@ -41,15 +41,10 @@ def driver_action(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
         if name in ("count", "first"):
             acts = not node.args and not node.keywords and _GROUPINGS.isdisjoint(source.methods(method.value)[:2])
         else:
-            foreign = name in ("take", "head", "show", "foreach") and _is_foreign(source, method.value)
-            acts = name in _ACTIONS and not foreign
+            is_collection = isinstance(source.value_of(method.value), ast.Constant | ast.List | ast.Tuple | ast.Dict)
+            acts = name in _ACTIONS and not (is_collection and name in ("take", "head", "show", "foreach"))
         if acts and not is_spark_function(source, node):
             yield node, f"{name}() runs a job on the driver inside a transform"
-
-
-def _is_foreign(source: ScriptTree, receiver: ast.expr) -> bool:
-    """Whether the receiver is certainly not a data frame: a constant or a collection."""
-    return isinstance(source.value_of(receiver), ast.Constant | ast.List | ast.Tuple | ast.Dict)
 
 
 def python_udf(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:

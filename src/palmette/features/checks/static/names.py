@@ -8,7 +8,8 @@ import sqlglot
 from sqlglot import exp
 
 from palmette.errors import nearest
-from palmette.features.script_tree import ScriptTree, called, calls, is_spark_function, parameters, sql_texts, texts
+from palmette.features.script_tree import ScriptTree, called, calls, is_spark_function, sql_texts, texts
+from palmette.features.signature import parameters_of
 
 _READERS = frozenset({
     "select", "groupBy", "groupby", "partitionBy", "orderBy", "sort", "col", "column", "asc", "desc", "drop",
@@ -119,8 +120,7 @@ def _columns_of_sql(text: str) -> list[str]:
 def unknown_table(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Tables that do not belong to the view."""
     for function in source.functions.values():
-        types = {one.arg: ast.unparse(one.annotation) for one in parameters(function) if one.annotation is not None}
-        dicts = {name for name, annotation in types.items() if _DICT.match(annotation.replace(" ", ""))}
+        dicts = {one.name for one in parameters_of(function) if _DICT.match(one.annotation.replace(" ", ""))}
         for node in ast.walk(function):
             match node:
                 case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=table)):

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from palmette.features.script_tree import ScriptTree, called, calls, method_calls, parameters, spark_calls, sql_calls
+from palmette.features.script_tree import Function, ScriptTree, called, calls, method_calls, spark_calls, sql_calls
+from palmette.features.signature import parameters_of
 
 _POSITIONAL = frozenset({
     "row_number", "lag", "lead", "ntile", "first", "last", "first_value", "last_value", "nth_value",
@@ -57,8 +58,8 @@ def _is_frame(source: ScriptTree, node: ast.expr) -> bool:
     for _, method in method_calls(source.chain(node)):
         bottom = source.value_of(method.value)
     function = source.function_of(node)
-    given = parameters(function) if isinstance(function, ast.FunctionDef) else []
-    types = {one.arg: ast.unparse(one.annotation) for one in given if one.annotation is not None}
+    given = parameters_of(function) if isinstance(function, Function) else ()
+    types = {one.name: one.annotation for one in given}
     return isinstance(bottom, ast.Name) and types.get(bottom.id, "").endswith("DataFrame")
 
 
@@ -100,7 +101,7 @@ class _Order(NamedTuple):
 
 def tied_order(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
     """Orders that can have ties, which Spark breaks at random; they should end with the keys."""
-    unique = _unique_sets(source)
+    unique = _unique_sets(source)  # an order without ties has all columns of one, and orders by some of them
     for node in spark_calls(source, _POSITIONAL | {"max_by", "min_by"}):
         order = None
         if called(node) in _POSITIONAL:
@@ -111,14 +112,9 @@ def tied_order(source: ScriptTree) -> Iterator[tuple[ast.AST, str]]:
             value = _plain_columns(source, node.args[0])
             if value and value <= order.by:
                 continue  # rows that tie have equal values
-        if order and order.by and not any(_decides(order, keys) for keys in unique):
+        if order and order.by and not any(keys - order.within and keys <= order.within | order.by for keys in unique):
             columns = ", ".join(sorted(order.by))
             yield node, f"{called(node)}() by {columns} can have ties; end the order with the table's keys"
-
-
-def _decides(order: _Order, keys: frozenset[str]) -> bool:
-    """Whether the order is unique, given that `keys` identify a row."""
-    return keys <= order.within | order.by and not keys <= order.within
 
 
 def _unique_sets(source: ScriptTree) -> list[frozenset[str]]:
