@@ -3,8 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,8 +20,7 @@ Counts = NDArray[np.float64]
 A metric of them has the leading axes: one pass over the rows gives the metric of hundreds of decisions at once, and a
 resample takes no time.
 """
-Codes = NDArray[np.intp]
-Rows = Codes | slice
+Rows = NDArray[np.intp] | slice
 Truths = NDArray[np.bool_]
 
 
@@ -181,27 +179,6 @@ def classes_of(truth: NDArray[np.generic], predictions: Predictions) -> tuple[st
     return (*predictions.classes, *in_order(found.difference(predictions.classes)))
 
 
-class CodedLabels(NamedTuple):
-    """Labels as numbers: comparing text takes most of the time of a metric."""
-
-    truth: Codes  # (n,)
-    predicted: Codes  # (n,)
-    classes: int
-    positive: int  # the number of the class that a metric of one class is about
-
-    def score(self, name: str, rows: Rows) -> float:
-        """The metric of some rows."""
-        return float(FORMULAS[name](counts(self.truth[rows], self.predicted[rows], self.classes), self.positive))
-
-
-def coded(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> CodedLabels:
-    """The numbers of labels, in the order of the classes."""
-    one = positive_of(truth, predictions, positive)
-    names = pd.Index(list(dict.fromkeys((*classes_of(truth, predictions), one))))
-    true, predicted, place = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
-    return CodedLabels(true, predicted, len(names), int(place[0]))
-
-
 def hits(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> tuple[Truths, Floats]:
     """For each class that is ranked, whether a row is of it and its probability, each (n, classes)."""
     assert predictions.probabilities is not None
@@ -287,8 +264,13 @@ def _of_values(
 
 
 def _of_labels(name: str) -> Metric:
+    """A metric of confusion matrices; labels become numbers once, as comparing text takes most of its time."""
+
     def prepared(truth: NDArray[np.generic], predictions: Predictions, positive: str | None) -> Callable[[Rows], float]:
-        return partial(coded(truth, predictions, positive).score, name)
+        one = positive_of(truth, predictions, positive)
+        names = pd.Index(list(dict.fromkeys((*classes_of(truth, predictions), one))))
+        true, predicted, (place,) = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
+        return lambda rows: float(FORMULAS[name](counts(true[rows], predicted[rows], len(names)), place))
 
     return Metric(name, "classification", "labels", prepared)
 
