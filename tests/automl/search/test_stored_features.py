@@ -35,7 +35,7 @@ def test_folds_have_the_features_that_they_would_have(frame: Any, tmp_path: Path
 
 def test_nothing_is_computed_twice(frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_stored(ENCODER, frame, tmp_path)
-    monkeypatch.setattr(stored_features, "_piece", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(stored_features, "_locked", lambda *_: pytest.fail("computed again"))
     with_stored(ENCODER, frame, tmp_path)
 
 
@@ -59,9 +59,10 @@ def test_features_are_kept_by_content(frame: Any, tmp_path: Path) -> None:
     memory, paths = FeatureMemory(), pd.DataFrame({"photo": [f"{place}.png" for place in range(50)]})
     memory.keep(paths, first)
     memory.lay_out(paths.iloc[[7, 3]], second)
-    (known,) = second.glob("*.known.npy")
     (whole,) = (path.with_suffix(".npy") for path in first.glob("*.json"))
-    assert np.array_equal(np.load(known), np.load(whole)[[7, 3]])
+    assert np.array_equal(np.load(second / whole.name), np.load(whole)[[7, 3]])
+    memory.lay_out(pd.DataFrame({"photo": ["3.png", "new.png"]}), second)
+    assert len(np.load(second / whole.name)) == 2, "not of some rows alone"
     assert json.loads(next(first.glob("*.json")).read_text("utf-8")) == ["photo"]
 
 

@@ -22,7 +22,6 @@ from sklearn.utils import get_tags
 
 from palmette.automl.calls import Call, build, function_step, source
 from palmette.engine.storage import write_whole
-from palmette.sandbox.reading import read_made
 
 PIECE = 64  # rows per piece
 TIMED = 16  # rows whose encoding is timed
@@ -97,27 +96,16 @@ def _computed(part: _Part, frame: pd.DataFrame, folder: Path) -> Path:
     whole = folder / f"{part.key}.npy"
     if whole.exists():
         return whole
-    known, transformer = folder / f"{part.key}.known.npy", build(part.call)
-    have = np.load(known, allow_pickle=False) if known.exists() else None
+    transformer, cells = build(part.call), frame[part.columns]
     pieces = {folder / f"{part.key}-{start}.npy": start for start in range(0, len(frame), PIECE)}
     for waits in (False, True):
         for path, start in pieces.items():
             with _locked(path, waits) as is_free:
                 if is_free and not path.exists():
-                    write_array(path, _piece(transformer, frame[part.columns].iloc[start : start + PIECE], have, start))
+                    write_array(path, np.asarray(transformer.transform(cells.iloc[start : start + PIECE])))
     write_array(whole, np.concatenate([np.load(path, allow_pickle=False) for path in pieces]))
-    (folder / f"{part.key}.json").write_text(json.dumps(part.columns), encoding="utf-8")
+    write_whole(folder / f"{part.key}.json", json.dumps(part.columns).encode())
     return whole
-
-
-def _piece(transformer: Any, rows: pd.DataFrame, have: NDArray[Any] | None, start: int) -> NDArray[Any]:
-    if have is None:
-        return np.asarray(transformer.transform(rows))
-    made = have[start : start + len(rows)].copy()
-    new = np.isnan(made[:, 0])
-    if new.any():
-        made[new] = transformer.transform(rows[new])
-    return made
 
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
@@ -146,27 +134,20 @@ class FeatureMemory:
         self._rows: OrderedDict[str, tuple[list[str], dict[bytes, NDArray[Any]]]] = OrderedDict()
 
     def lay_out(self, rows: pd.DataFrame, folder: Path) -> None:
-        """Writes the known features of these rows to a job's folder."""
+        """Writes features to a job's folder where those of all these rows are known."""
         for key, (columns, known) in self._rows.items():
-            if not known or not {*columns} <= {*rows.columns}:
-                continue
-            width = len(next(iter(known.values())))
-            nothing = np.full(width, np.nan)
-            values = np.stack([known.get(one, nothing) for one in contents_of(rows, columns)])
-            if not np.isnan(values[:, 0]).all():
-                write_array(folder / f"{key}.known.npy", values)
+            if {*columns} <= {*rows.columns}:
+                contents = contents_of(rows, columns)
+                if known.keys() >= {*contents}:
+                    write_array(folder / f"{key}.npy", np.stack([known[one] for one in contents]))
 
     def keep(self, rows: pd.DataFrame, folder: Path) -> None:
         """Keeps the features that a job computed; no code of a language model could write to its folder."""
         for path in sorted(folder.glob("*.json")):
-            columns, file = json.loads(read_made(folder, path.name, 1 << 16)), path.with_suffix(".npy")
-            if not isinstance(columns, list) or not file.is_file():
-                continue
-            columns = [str(one) for one in columns]
+            columns = json.loads(path.read_bytes())
+            values = np.load(path.with_suffix(".npy"), allow_pickle=False)
             known = self._rows.setdefault(path.stem, (columns, {}))[1]
-            values = np.load(file, allow_pickle=False)
-            if values.ndim == 2 and len(values) == len(rows) and values.dtype.kind == "f":
-                known |= dict(zip(contents_of(rows, columns), values, strict=True))
+            known |= dict(zip(contents_of(rows, columns), values, strict=True))
         size = sum(row.nbytes for _, known in self._rows.values() for row in known.values())
         while len(self._rows) > 1 and size > MOST_BYTES:
             size -= sum(row.nbytes for row in self._rows.popitem(last=False)[1][1].values())
