@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Cost, Setting
 from palmette.automl.encoders.encoder import DataFacts, DefaultConfig, Layout
@@ -125,7 +123,7 @@ class FoldData:
     train: Any  # (n, d)
     target: Any  # (n,): class numbers, or values on the scale that the model learns; None for clustering
     valid: Any  # (m, d)
-    valid_target: Any  # (m,): only for early stopping
+    valid_target: Any  # (m,): only for early stopping; of classes that the training rows have
     weights: Any = None  # (n,) or None
 
     @property
@@ -136,12 +134,6 @@ class FoldData:
     @property
     def has_classes(self) -> bool:
         return bool(self.target.dtype.kind != "f")
-
-    @property
-    def stopping(self) -> tuple[Any, Any]:
-        """Validation rows and their target, without classes that the training rows lack."""
-        known = np.isin(self.valid_target, np.unique(self.target)) if self.has_classes else slice(None)
-        return self.valid[known], self.valid_target[known]
 
 
 class Learner:

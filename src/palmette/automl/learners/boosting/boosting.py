@@ -92,8 +92,7 @@ class LightGBM(Learner):
 
         rounds = patience(estimator.learning_rate)
         stop = lightgbm.early_stopping(rounds, verbose=False, min_delta=LEAST_GAIN * fold.has_classes)
-        rows, target = fold.stopping
-        stops = {"eval_X": rows, "eval_y": target, "callbacks": [stop, stop_in_time]}
+        stops = {"eval_X": fold.valid, "eval_y": fold.valid_target, "callbacks": [stop, stop_in_time]}
         estimator.fit(fold.train, fold.target, **stops, **fold.options)
         return int(estimator.best_iteration_ or estimator.booster_.current_iteration())
 
@@ -145,7 +144,8 @@ class XGBoost(Learner):
         rounds, least = patience(inner.learning_rate), LEAST_GAIN * fold.has_classes
         stop = xgboost.callback.EarlyStopping(rounds=rounds, min_delta=least)
         inner.set_params(callbacks=[stop, StopInTime()])
-        estimator.fit(fold.train, fold.target, eval_set=[fold.stopping], verbose=False, **fold.options)
+        shown = [(fold.valid, fold.valid_target)]
+        estimator.fit(fold.train, fold.target, eval_set=shown, verbose=False, **fold.options)
         fitted = getattr(estimator, "estimator_", estimator)
         for one in (inner, fitted):
             one.set_params(callbacks=None)
@@ -184,7 +184,7 @@ class CatBoost(Learner):
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
         codes, model = (estimator[:-1], estimator[-1]) if hasattr(estimator, "steps") else (None, estimator)
-        train, (valid, valid_target) = fold.train, fold.stopping
+        train, valid = fold.train, fold.valid
         if codes is not None:
             train, valid = codes.fit_transform(train), codes.transform(valid)
         rounds, least = patience(model.get_params()["learning_rate"]), LEAST_GAIN * fold.has_classes
@@ -198,6 +198,6 @@ class CatBoost(Learner):
                 self.lowest, self.since = (losses[-1], 0) if gains else (self.lowest, self.since + 1)
                 return self.since < rounds and time.monotonic() < deadline
 
-        stops = {"eval_set": (valid, valid_target), "use_best_model": True, "callbacks": [Stop()]}
+        stops = {"eval_set": (valid, fold.valid_target), "use_best_model": True, "callbacks": [Stop()]}
         model.fit(train, fold.target, **stops, **fold.options)
         return int(model.tree_count_)

@@ -38,8 +38,7 @@ class NetworkLearner(Learner):
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
         from palmette.automl.learners.neural.training import EarlyStopping
 
-        rows, target = fold.stopping
-        loss = (lambda: _loss(estimator, rows, target)) if len(target) else None
+        loss = (lambda: _loss(estimator, fold.valid, fold.valid_target)) if len(fold.valid_target) else None
         stopping = EarlyStopping(lambda: estimator.network_, loss, self.patience, deadline)
         estimator.fit(fold.train, fold.target, monitor=stopping, **fold.options)
         return stopping.restore()
@@ -300,7 +299,5 @@ def _loss(network: Any, rows: Any, target: Any) -> float:
     if not hasattr(network, "predict_proba"):
         errors = np.abs(network.predict(rows) - target)
         return float(np.mean(errors if getattr(network, "absolute", False) else errors**2))
-    places = np.searchsorted(network.classes_, target)
-    known = network.classes_[np.minimum(places, len(network.classes_) - 1)] == target
-    right = network.predict_proba(rows)[np.flatnonzero(known), places[known]]
-    return float(-np.log(np.maximum(right, 1e-9)).mean()) if len(right) else 0.0
+    right = network.predict_proba(rows)[np.arange(len(target)), np.searchsorted(network.classes_, target)]
+    return float(-np.log(np.maximum(right, 1e-9)).mean())
