@@ -46,7 +46,6 @@ class BoostedLags(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
         last = np.array([one.values[-1] for one in contexts])
         scales = np.array([self._scale(one) for one in contexts])
         changes = np.asarray(self.model_.predict(self._features(contexts))).reshape(len(contexts), self.horizon_)

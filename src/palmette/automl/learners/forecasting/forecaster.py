@@ -32,7 +32,7 @@ class Forecaster(BaseEstimator):
     Intervals are conformal: they come from the errors on the latest rows of a model fitted to the rows before them.
     """
 
-    estimator: Any  # takes regular series and returns the values that follow each
+    estimator: Any  # fits regular series; forecasts (n, horizon), the values after each of n contexts
     columns: SeriesColumns  # the roles of the columns
     horizon: int  # rows to forecast
     quantiles: Sequence[float] = ()  # quantiles to forecast beside the values, such as 0.1 and 0.9
@@ -113,14 +113,10 @@ class Forecaster(BaseEstimator):
             found[self.columns.series] = name
         for target, one, values in zip(self.columns.targets, series, made, strict=True):
             found[target] = values
-            bands = self.offsets_[one.key] if one.key in self.offsets_ else self._usual_offsets(one)
-            for quantile, offsets in zip(self.quantiles, bands, strict=True):
+            usual = self.offsets_[""] * float(np.std(one.values)) if self.quantiles else ()  # of a series that is new
+            for quantile, offsets in zip(self.quantiles, self.offsets_.get(one.key, usual), strict=True):
                 found[f"{target}_p{100 * quantile:g}"] = np.maximum(values + offsets, self.lowest_)
         return pd.DataFrame(found)
-
-    def _usual_offsets(self, one: Series) -> np.ndarray:
-        """Returns the offsets of a series that was not in the training rows, on its scale."""
-        return self.offsets_[""] * float(np.std(one.values)) if self.quantiles else np.zeros((0, self.horizon))
 
     def _offsets(self, series: Sequence[Series]) -> dict[str, np.ndarray]:
         """Returns error quantiles (quantiles, horizon) by series; the empty key pools all series, in units of scale."""

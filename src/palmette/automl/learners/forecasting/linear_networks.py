@@ -56,7 +56,6 @@ class LinearNetwork(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
         recent = np.stack([last_values(one.values, self.lags) for one in contexts])
         scales = np.array([self.scales_.get(one.key) or float(np.std(one.values)) or 1.0 for one in contexts])[:, None]
         rows = torch.as_tensor((recent - recent[:, -1:]) / scales, dtype=torch.float32)

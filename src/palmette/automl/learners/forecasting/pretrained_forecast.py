@@ -26,7 +26,6 @@ class PretrainedForecast(ForecastByItself):
     lags: int = 512  # last values that the network sees
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
         values = [torch.tensor(one.values[-self.lags :], dtype=torch.float32) for one in contexts]
         made: list[torch.Tensor] = []
         with torch.inference_mode():

@@ -34,7 +34,6 @@ class LagRidges(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
         made = np.empty((len(contexts), self.horizon_))
         keys = np.array([one.key if self.own else "" for one in contexts])
         for key in np.unique(keys):

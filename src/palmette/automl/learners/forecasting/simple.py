@@ -24,7 +24,6 @@ class ForecastByItself(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
         return np.stack([self.forecast(one.values[-self.lookback :]) for one in contexts])
 
     def forecast(self, values: np.ndarray) -> np.ndarray:
@@ -92,7 +91,6 @@ class WeightedForecasts(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
         return np.average([one.predict(contexts) for one in self.fitted_], axis=0, weights=self.weights)
 
 
@@ -108,7 +106,6 @@ class LogScale(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
         highest = np.log([10 * one.values.max() for one in contexts])[:, None]
         return np.exp(np.minimum(self.estimator_.predict(self._logs(contexts)), highest))
 
@@ -133,7 +130,6 @@ class WithCovariates(BaseEstimator):
         return self
 
     def predict(self, contexts: Sequence[Series]) -> np.ndarray:
-        """Forecasts (n, horizon): the values after each context."""
         ahead = [one.known[-self.horizon_ :, -self.count :] @ self._effects(one) for one in contexts]
         return np.asarray(self.estimator_.predict([self._rest(one) for one in contexts])) + np.stack(ahead)
 
