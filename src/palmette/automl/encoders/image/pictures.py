@@ -98,11 +98,12 @@ class ShapesAndColours(PictureFeatures):
     cell: int = 8  # side of a gradient cell, in a square of 64 pixels: 8 for details, 16 for few features
 
     def features(self, picture: np.ndarray) -> np.ndarray:
-        square = resized(picture, SIDE, SIDE).astype("float32") / 255
+        pixels = resized(picture, SIDE, SIDE)
+        square = pixels.astype("float32") / 255
         size = 8 if self.cell > 8 else 16
         thumbnail = square.reshape(size, SIDE // size, size, SIDE // size, 3).mean(axis=(1, 3)).ravel()
         grey = square.mean(axis=2)
-        return np.concatenate([gradients(grey, self.cell), textures(grey), 3 * colours(square), 0.5 * thumbnail])
+        return np.concatenate([gradients(grey, self.cell), textures(grey), 3 * colours(pixels), 0.5 * thumbnail])
 
 
 @dataclass(eq=False, repr=False)
@@ -142,16 +143,9 @@ def textures(grey: np.ndarray) -> np.ndarray:
     return np.sqrt(np.concatenate(counts)).astype("float32")
 
 
-def colours(square: np.ndarray) -> np.ndarray:
+def colours(pixels: np.ndarray) -> np.ndarray:
     """Computes histograms of hue (weighted by saturation), saturation and brightness, 16 bins each."""
-    most, least = square.max(axis=2), square.min(axis=2)
-    chroma = most - least
-    safe = np.where(chroma > 0, chroma, 1)
-    red, green, blue = np.moveaxis(square, 2, 0)
-    hue = np.where(most == red, (green - blue) / safe % 6, 0)
-    hue = np.where((most == green) & (most != red), (blue - red) / safe + 2, hue)
-    hue = np.where((most == blue) & (most != red) & (most != green), (red - green) / safe + 4, hue) / 6
-    saturation = chroma / np.where(most > 0, most, 1)
-    parts = ((hue, chroma), (saturation, None), (most, None))
-    found = [np.histogram(values, 16, (0, 1), weights=weights)[0] / values.size for values, weights in parts]
+    hue, saturation, brightness = np.moveaxis(np.asarray(Image.fromarray(pixels).convert("HSV")) // 16, 2, 0)
+    parts = ((hue, np.ptp(pixels, axis=2).ravel() / 255), (saturation, None), (brightness, None))
+    found = [np.bincount(values.ravel(), weights, 16) / values.size for values, weights in parts]
     return np.concatenate(found).astype("float32")
