@@ -17,8 +17,6 @@ class EncodingCosts:
 
     def __init__(self, blueprint: Blueprint, facts: DataFacts) -> None:
         self._blueprint, self._facts = blueprint, facts
-        self._shared: set[str] = set()
-        """Names of encoders whose features are computed for all folds."""
         self._whole: dict[str, float] = {}
         """Seconds on one thread for all rows, as timed on a sample, by encoder; infinite while the sample runs."""
         self._keys: dict[str, str] = {}
@@ -28,7 +26,7 @@ class EncodingCosts:
         self._loading: dict[str, float] = {}
         """Seconds before the first row, as timed on a sample, by encoder."""
         self._spent: dict[str, float] = {}
-        """Measured seconds for all rows, by encoder."""
+        """Measured seconds for all rows, by encoder whose features are computed for all folds."""
 
     def take(self, facts: DataFacts) -> None:
         """Scales the estimates to another number of rows."""
@@ -55,7 +53,7 @@ class EncodingCosts:
 
     def shared(self, candidate: Candidate) -> float:
         """Returns the seconds that stateless encoders need for all rows; 0 if already done."""
-        return sum(self._of_all_rows(one) for one in self._once(candidate) if one.name not in self._shared)
+        return sum(self._of_all_rows(one) for one in self._once(candidate) if one.name not in self._spent)
 
     def repeated(self, candidate: Candidate) -> float:
         """Returns the measured seconds of stateless encoders, which a final fit runs again."""
@@ -106,7 +104,6 @@ class EncodingCosts:
         for one in once:
             self._spent[one.name] = self._spent.get(one.name, 0.0) + result.shared / len(once)
             self._whole[one.name] = max(self._whole.get(one.name, 0.0), self._spent[one.name])
-        self._shared |= {one.name for one in once}
 
     def _key(self, candidate: Candidate) -> str:
         """The key of the candidate's features; empty for the dummy, which has none."""

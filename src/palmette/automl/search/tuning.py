@@ -66,18 +66,14 @@ class Tuner:
 
         learner, trial = self._asked.pop(name)
         study = self._studies[learner]
-        self._count_gain(learner, score)
+        self._without_gain[learner] += 1
         if score is not None:
             study.tell(trial, score)
+            best = self._best.get(learner)
+            if best is None or score - best > LEAST_GAIN * abs(best):
+                self._best[learner], self._without_gain[learner] = score, 0
         elif first_fold is not None:
             trial.report(first_fold, step=0)
             study.tell(trial, state=optuna.trial.TrialState.PRUNED)
         else:
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
-
-    def _count_gain(self, learner: str, score: float | None) -> None:
-        best = self._best.get(learner)
-        if score is not None and (best is None or score - best > LEAST_GAIN * abs(best)):
-            self._best[learner], self._without_gain[learner] = score, 0
-        else:
-            self._without_gain[learner] += 1

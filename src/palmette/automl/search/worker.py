@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from palmette.automl.calls import Call, build
-from palmette.automl.candidates import Blueprint, Candidate, Strategy
+from palmette.automl.candidates import Blueprint, Candidate
 from palmette.automl.composition import encoder_of, encoding_key, fit_fold, learner_named, learner_of
 from palmette.automl.learners.learner import FoldData
 from palmette.automl.measure.metrics import Floats
@@ -102,10 +102,10 @@ class Workspace:
         if candidate.learner != DUMMY:
             encoder = with_stored(encoder, self.frame, self.folder)
         shared = time.monotonic() - started
-        train, test = self._encoded(candidate, encoder, task.fold, learnt, valid)
-        encoding = time.monotonic() - started - shared
         target = self.problem.encoded_target(self.rows, strategy)
         own = None if target is None else target[learnt]
+        train, test = self._encoded(task, encoder, learnt, valid, own)
+        encoding = time.monotonic() - started - shared
         if own is not None and learner_named(candidate.learner).stops_early:
             rounds = self._steps(candidate, train, own, learnt, task.seconds / 2)
             estimator = build(learner_of(candidate, self.blueprint, rounds)).fit(train, own)
@@ -129,20 +129,17 @@ class Workspace:
         return fit_fold(candidate, estimator, data, time.monotonic() + seconds)
 
     def _encoded(
-        self, candidate: Candidate, encoder: Call, fold: int, learnt: NDArray[Any], valid: NDArray[Any]
+        self, task: FoldTask, encoder: Call, learnt: NDArray[Any], valid: NDArray[Any], own: NDArray[Any] | None
     ) -> tuple[Any, Any]:
-        """Returns the features of training and predicted rows, computed once for each encoder and fold."""
-        if candidate.learner == DUMMY and self.problem.has_target:
+        """Returns the features of training and predicted rows, computed once for each encoder, scale and fold."""
+        if task.candidate.learner == DUMMY and self.problem.has_target:
             return np.zeros((int(learnt.sum()), 1)), np.zeros((int(valid.sum()), 1))
-        scale = candidate.strategy.target_transform
-        path = self.folder / f"{encoding_key(candidate, self.blueprint)}-{fold}.pickle"
+        path = self.folder / f"{encoding_key(task.candidate, self.blueprint)}-{task.fold}.pickle"
         if path.exists():
             made: tuple[Any, Any] = pickle.loads(path.read_bytes())
             return made
-        target = self.problem.encoded_target(self.rows, Strategy(target_transform=scale))
         transformer = build(encoder)
-        train = transformer.fit_transform(self.frame[learnt], None if target is None else target[learnt])
-        made = train, transformer.transform(self.frame[valid])
+        made = transformer.fit_transform(self.frame[learnt], own), transformer.transform(self.frame[valid])
         write_whole(path, pickle.dumps(made, protocol=5))
         return made
 
