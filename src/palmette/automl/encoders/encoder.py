@@ -23,7 +23,6 @@ from palmette.automl.kinds import Kind, missing_requirement
 from palmette.automl.weights import located, weights_named
 
 Layout = Literal["tree", "dense", "sparse", "rows"]
-LAYOUTS: frozenset[Layout] = frozenset({"tree", "dense", "sparse"})
 Transformer = Call | Literal["passthrough"]
 TEXT_FEATURES = 40  # features of a text column for trees
 MOST_PAIRED = 3  # number of columns, from the first, that are compared in pairs
@@ -98,7 +97,7 @@ class Encoder:
     name: ClassVar[str]  # name in candidates and plans, e.g. `text_tfidf`
     kind: ClassVar[Kind]
     reads: ClassVar[tuple[Kind, ...]] = ()  # kinds of other columns that it also reads; they follow its own columns
-    layouts: ClassVar[frozenset[Layout]] = LAYOUTS  # layouts that it supports
+    layouts: ClassVar[frozenset[Layout]] = frozenset({"tree", "dense", "sparse"})  # layouts that it supports
     usual: ClassVar[bool] = True
     """Whether it is the default for its kind and layouts; each pair of kind and layout has one default."""
     usual_beside: ClassVar[bool] = False  # whether it replaces the default if there are columns of other kinds

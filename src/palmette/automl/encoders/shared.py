@@ -6,15 +6,7 @@ from typing import ClassVar
 
 from palmette.automl.calls import Call, function_step, pipeline
 from palmette.automl.candidates import ColumnUse
-from palmette.automl.encoders.encoder import (
-    LAYOUTS,
-    MOST_PAIRED,
-    DataFacts,
-    DefaultConfig,
-    Encoder,
-    Layout,
-    Transformer,
-)
+from palmette.automl.encoders.encoder import MOST_PAIRED, DataFacts, DefaultConfig, Encoder, Layout, Transformer
 from palmette.automl.kinds import Kind
 from palmette.automl.weights import FOLDER, Weights, network_folder
 
@@ -25,9 +17,9 @@ FAR, FAR_APART = 4.0, 3.0
 
 
 def scaled(layout: Layout, facts: DataFacts, *first: tuple[str, Call]) -> Transformer:
-    """Turns numbers with missing values, after the `first` steps, into features of a layout."""
+    """Turns numbers with missing values, after a `first` step if there is one, into features of a layout."""
     if layout == "tree":
-        return pipeline(*first) if len(first) > 1 else first[0][1] if first else "passthrough"
+        return first[0][1] if first else "passthrough"
     squash = layout == "dense" and facts.supervised
     steps = (("scale", SQUASHED),) if squash else standard(facts)
     return pipeline(*first, ("impute", imputer(facts)), *steps)
@@ -60,7 +52,6 @@ class Scored(Encoder):
 
     usual = False
     usual_beside = True
-    layouts = LAYOUTS
 
     def starts(self, facts: DataFacts) -> tuple[DefaultConfig, ...]:
         return ()

@@ -106,9 +106,9 @@ class DecisionSearch:
                 found[number] = self._of_one(logs + found, self.truth[::step], number, found[number])
         return found
 
-    def weights(self, outputs: Floats, seed: int = 0) -> tuple[float, ...] | None:
+    def weights(self, outputs: Floats) -> tuple[float, ...] | None:
         """Weights (k,) to keep, largest 1; None where they gain nothing over the most probable class."""
-        random = np.random.default_rng(seed)
+        random = np.random.default_rng(0)
         found = []
         for _ in range(RESAMPLES):
             rows = random.integers(0, len(outputs), len(outputs))

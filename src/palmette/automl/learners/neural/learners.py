@@ -271,9 +271,12 @@ class Perceptron(Learner):
 
     def fit(self, estimator: Any, fold: FoldData, deadline: float) -> int | None:
         """Fits epoch by epoch and keeps the network of the best epoch."""
-        is_class = not hasattr(estimator, "regressor")
-        super().fit(estimator.set_params(**{"max_iter" if is_class else "regressor__max_iter": 1}), fold, deadline)
-        network, target, valid_target = _network(estimator, fold)
+        is_scaled, target, valid_target = hasattr(estimator, "regressor"), fold.target, fold.valid_target
+        super().fit(estimator.set_params(**{"regressor__max_iter" if is_scaled else "max_iter": 1}), fold, deadline)
+        network = estimator.regressor_ if is_scaled else estimator
+        if is_scaled:
+            scale = estimator.transformer_.transform
+            target, valid_target = (scale(one.reshape(-1, 1)).ravel() for one in (target, valid_target))
         best, lowest, rounds = copy.deepcopy(network), _loss(network, fold.valid, valid_target), 1
         for epoch in range(2, MOST_EPOCHS + 1):
             if epoch - rounds > PATIENCE or time.monotonic() > deadline:
@@ -284,15 +287,6 @@ class Perceptron(Learner):
                 best, lowest, rounds = copy.deepcopy(network), loss, epoch
         network.__dict__.update(best.__dict__)
         return rounds
-
-
-def _network(estimator: Any, fold: FoldData) -> tuple[Any, Any, Any]:
-    """Returns the fitted network, and the encoded targets of training and validation rows."""
-    if not hasattr(estimator, "regressor"):
-        return estimator, fold.target, fold.valid_target
-    scale = estimator.transformer_.transform
-    targets = (scale(one.reshape(-1, 1)).ravel() for one in (fold.target, fold.valid_target))
-    return estimator.regressor_, *targets
 
 
 def _loss(network: Any, rows: Any, target: Any) -> float:

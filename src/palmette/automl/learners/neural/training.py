@@ -14,25 +14,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from torch import nn
 
 
+@dataclass
 class EarlyStopping:
-    """Stops training when the loss of validation rows stops falling; call it after each epoch.
+    """Stops training when the loss of validation rows stops falling; call it after each epoch."""
 
-    Args:
-        network: Returns the network, which `fit` may build later.
-        loss: Returns its loss on validation rows; None without any, and the last weights stay.
-        patience: Epochs without a gain after which training stops.
-        deadline: A value of time.monotonic() at which training stops.
-    """
+    network: Callable[[], nn.Module]  # returns the network, which `fit` may build later
+    loss: Callable[[], float] | None  # returns its loss on validation rows; None without any: the last weights stay
+    patience: int  # epochs without a gain after which training stops
+    deadline: float = math.inf  # value of time.monotonic() at which training stops
 
-    def __init__(
-        self,
-        network: Callable[[], nn.Module],
-        loss: Callable[[], float] | None,
-        patience: int,
-        deadline: float = math.inf,
-    ) -> None:
-        self.network, self.loss, self.patience, self.deadline = network, loss, patience, deadline
-        self.lowest, self.epochs, self.best_epoch, self.best = math.inf, 0, 0, dict[str, Any]()
+    lowest, epochs, best_epoch = math.inf, 0, 0
+    best: Any = None
 
     def __call__(self) -> bool:
         """Returns whether to stop."""
