@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
-from palmette.automl.learners.clustering.clusters import NumberedClusters, RandomClusters, UndividedError
+from palmette.automl.learners.clustering.clusters import NumberedClusters, RandomClusters
 from palmette.automl.learners.wrappers import LogCountRatio, Rebalanced
 
 EXPECTED = {
@@ -87,5 +87,5 @@ def test_clusters_are_numbered_by_size() -> None:
 
 
 def test_rows_that_cannot_be_divided_are_refused() -> None:
-    with pytest.raises(UndividedError, match="one cluster"):
+    with pytest.raises(ValueError, match="one cluster"):
         NumberedClusters(AgglomerativeClustering(1)).fit([[0.0], [1.0], [2.0]])

@@ -14,10 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 NOISE = 0.5  # largest share of rows that may be outside of all dense regions
 
 
-class UndividedError(ValueError):
-    """The rows cannot be divided this way; another algorithm or number of clusters may work."""
-
-
 @dataclass(eq=False, repr=False)
 class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     """Numbers the clusters of an estimator by size, 0 the largest; a new row joins the nearest training row's cluster.
@@ -32,7 +28,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     random_state: int = 0  # seed that chooses those rows
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Divides the rows; raises UndividedError where all rows are in one cluster, or most rows are in none."""
+        """Divides the rows; raises ValueError where all rows are in one cluster, or most rows are in none."""
         X = validate_data(self, X, dtype="float64", ensure_min_samples=2)
         self.directions_ = PCA(self.variance, svd_solver="full").fit(X) if self.variance else None
         self.estimator_ = clone(self.estimator)
@@ -44,7 +40,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         found = self._found(points)
         counts = np.bincount(found)
         if (counts > 0).sum() < 2:
-            raise UndividedError("all rows are in one cluster")
+            raise ValueError("all rows are in one cluster")
         self.order_ = np.argsort(-counts, kind="stable")
         self.labels_ = self._numbered(found)
         return self
@@ -70,7 +66,7 @@ class NumberedClusters(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
             labels = self.estimator_.fit(points[chosen]).labels_
         noise = float((labels < 0).mean())
         if noise > NOISE:
-            raise UndividedError(f"{noise:.0%} of the rows are in no cluster")
+            raise ValueError(f"{noise:.0%} of the rows are in no cluster")
         self.known_ = labels[labels >= 0]
         self.nearest_ = NearestNeighbors(n_neighbors=1).fit(points[chosen][labels >= 0])
 

@@ -115,7 +115,5 @@ class GraphNetworkClassifier(NodeModel, ProbabilityClassifier, BaseEstimator):
 
 def thinned(rows: Any, share: float, training: bool) -> Any:
     """Applies dropout to sparse rows."""
-    if not training:
-        return rows
-    values = functional.dropout(rows.values(), share)
+    values = functional.dropout(rows.values(), share, training)
     return torch.sparse_csr_tensor(rows.crow_indices(), rows.col_indices(), values, rows.shape, check_invariants=False)
