@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -116,7 +117,7 @@ class Checkout:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.paths = tuple(sorted(_walk(root)))
+        self.paths = tuple(sorted(islice(_walk(root), _MOST_FILES)))
 
     def text(self, path: str) -> str:
         """The text of a file; empty if it does not exist, is not UTF-8, or is a link out of the repository."""
@@ -141,8 +142,7 @@ class Checkout:
 
     def tool(self, name: str) -> Mapping[str, Any] | None:
         """The section `[tool.<name>]` of pyproject.toml; None if there is none."""
-        section = self.pyproject.get("tool", {})
-        found = section.get(name) if isinstance(section, Mapping) else None
+        found = _dig(self.pyproject, "tool", name)
         return found if isinstance(found, Mapping) else None
 
     def _toml(self, path: str) -> Mapping[str, Any]:
@@ -198,13 +198,9 @@ class Checkout:
 
     def import_name(self, path: str) -> str:
         """The name under which the repository's own code imports a file."""
-        parts = PurePosixPath(path).with_suffix("").parts
-        start = 0
-        for root in self.python_roots:
-            root_parts = PurePosixPath(root).parts
-            if parts[: len(root_parts)] == root_parts:
-                start = max(start, len(root_parts))
-        name = parts[start:]
+        file = PurePosixPath(path)
+        home = max(filter(file.is_relative_to, self.python_roots), key=lambda root: len(PurePosixPath(root).parts))
+        name = file.relative_to(home).with_suffix("").parts
         return ".".join(name[:-1] if name[-1] == "__init__" and len(name) > 1 else name)
 
     def resolves(self, dotted: str) -> bool:
@@ -252,17 +248,12 @@ def dotted_name(node: ast.expr) -> str:
 
 
 def _walk(root: Path) -> Iterator[str]:
-    count = 0
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED and not name.startswith("."))
         for name in sorted(files):
             path = Path(folder) / name
-            if path.is_symlink() or path.stat().st_size > _LARGEST:
-                continue
-            count += 1
-            if count > _MOST_FILES:
-                return
-            yield path.relative_to(root).as_posix()
+            if not path.is_symlink() and path.stat().st_size <= _LARGEST:
+                yield path.relative_to(root).as_posix()
 
 
 def _dig(value: Any, *keys: str) -> Any:

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, Self
 
 from palmette.delivery.paths import is_obeyed
 from palmette.features.artefacts import Conventions, FunctionShape, Role
@@ -78,25 +77,25 @@ def read_conventions(
         shapes = _shapes(model) if model is not None else ()
         known = [one for one in shapes if one.role != "build" or _takes_cutoff(one)]
         functions = _functions(readme.functions, known, _config_annotation(run, neighbours))
-    paths = _Paths.of(checkout, neighbours)
+    script, test, config = _paths(checkout, neighbours)
 
     def place(*patterns: str) -> str:
         return next(one for one in patterns if one and not is_obeyed(one.replace("{view}", view_name)))
 
     stated = "" if found is not None and runs_query and not found.query else readme.script_path
-    known_path = paths.script if found is not None or paths.script.endswith(".py") else ""
+    known_path = script if found is not None or script.endswith(".py") else ""
     script_path = place(stated, known_path, "features/{view}.py")
     build = next(shape for shape in functions if shape.role == "build")
     options = usual_options(neighbours, {one.name for one in build.parameters if not is_frame(one)})
     style = formatting(checkout)
     instance, imports = _instance(checkout, found, neighbours, view_name) if found is not None else ("", ())
     callers = driver if found is None or not found.builder else f"{found.text}{driver}"
-    test_path = place(readme.test_path, paths.test, "tests/test_{view}.py")
+    test_path = place(readme.test_path, test, "tests/test_{view}.py")
     return Conventions(
         package=_package(checkout, script_path.replace("{view}", view_name)),
         script_path=script_path,
         test_path=test_path,
-        config_path=place(readme.config_path, paths.config, "configs/{view}.yaml"),
+        config_path=place(readme.config_path, config, "configs/{view}.yaml"),
         functions=functions if found is not None else tuple(map(_with_instant, functions)),
         skeleton=found.text if found is not None else "",
         model=found.model if found is not None else "",
@@ -294,30 +293,20 @@ def _config_annotation(run: Run, neighbours: Sequence[Neighbour]) -> str:
     return next(iter(config_annotations(neighbours)), "dict[str, Any]")
 
 
-class _Paths(NamedTuple):
-    """Path patterns with `{view}`; empty if no file of the repository shows one."""
-
-    script: str = ""
-    test: str = ""
-    config: str = ""
-
-    @classmethod
-    def of(cls, checkout: Checkout, neighbours: Sequence[Neighbour]) -> Self:
-        if not neighbours:
-            return cls()
-        tests, configs, others = Counter[str](), Counter[str](), Counter[str]()
-        for neighbour in neighbours:
-            own = neighbour.module.path
-            for path in checkout.paths:
-                pattern = path_pattern(path, neighbour.view, own)
-                if pattern is None or path == own:
-                    continue
-                name = PurePosixPath(path).name
-                if path.endswith(".py") and ("test" in name or checkout.is_test(path)):
-                    tests[pattern] += 1
-                elif path.endswith(SUFFIXES):
-                    (others if path.endswith(".json") else configs)[pattern] += 1
-        return cls(neighbours[0].pattern, _favourite(tests), _favourite(configs or others))
+def _paths(checkout: Checkout, neighbours: Sequence[Neighbour]) -> tuple[str, str, str]:
+    """Path patterns with `{view}` of a script, its test and its configuration; empty if no file shows one."""
+    tests, configs, others = Counter[str](), Counter[str](), Counter[str]()
+    for neighbour in neighbours:
+        own = neighbour.module.path
+        for path in checkout.paths:
+            pattern = path_pattern(path, neighbour.view, own)
+            if pattern is None or path == own:
+                continue
+            if path.endswith(".py") and ("test" in PurePosixPath(path).name or checkout.is_test(path)):
+                tests[pattern] += 1
+            elif path.endswith(SUFFIXES):
+                (others if path.endswith(".json") else configs)[pattern] += 1
+    return neighbours[0].pattern if neighbours else "", _favourite(tests), _favourite(configs or others)
 
 
 def _favourite(patterns: Counter[str]) -> str:

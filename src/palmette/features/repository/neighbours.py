@@ -195,14 +195,10 @@ def split_affixes(stem: str) -> tuple[str, str, str]:
 def path_pattern(path: str, view: str, script: str) -> str | None:
     """`path` with `{view}` for the view's name; None if neither the file nor its folder is named after the view."""
     file = PurePosixPath(path)
-    spellings = {view: "{view}"}
-    own = PurePosixPath(script).stem
-    if re.search(rf"(^|[_.-]){re.escape(view)}([_.-]|$)", file.stem):
-        name = re.sub(rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", lambda m: f"{m[1]}{{view}}", file.stem, count=1)
-        folders = [spellings.get(part, part) for part in file.parent.parts]
-        return str(PurePosixPath(*folders, name + file.suffix))
-    if view in file.parent.parts and file.stem != own:
-        return str(PurePosixPath(*(spellings.get(part, part) for part in file.parts)))
+    folders = ["{view}" if part == view else part for part in file.parent.parts]
+    stem, named = re.subn(rf"(^|[_.-]){re.escape(view)}(?=[_.-]|$)", r"\1{view}", file.stem, count=1)
+    if named or (view in file.parent.parts and stem != PurePosixPath(script).stem):
+        return str(PurePosixPath(*folders, stem + file.suffix))
     return None
 
 
