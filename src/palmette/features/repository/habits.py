@@ -216,13 +216,9 @@ def _after(module: Module, words: Sequence[str]) -> list[str]:
 def _entry_function(module: Module) -> ast.FunctionDef | None:
     """The function for external callers: it takes a configuration, and neither takes nor returns data frames."""
     for function in module.functions:
-        takes = {_placeholder(parameter.name) for parameter in function.parameters}
-        if (
-            "{config}" in takes
-            and "DataFrame" not in ast.unparse(function.node.args)
-            and not function.returns.endswith("DataFrame")
-            and "SparkSession" not in ast.unparse(function.node.args)
-        ):
+        takes_config = any(_placeholder(parameter.name) == "{config}" for parameter in function.parameters)
+        handles_frames = re.search(r"DataFrame|SparkSession", ast.unparse(function.node.args)) is not None
+        if takes_config and not handles_frames and not function.returns.endswith("DataFrame"):
             return function.node
     return None
 
@@ -337,12 +333,8 @@ def readable_formats(text: str, checkout: Checkout) -> frozenset[str]:
         for module in checkout.modules
         if not module.is_test
         for function in module.functions
-        if function.name in names and _reads(function)
+        if function.name in names and ".read" in ast.unparse(function.node)
     ]
     mentioned = {name for each in (text, *called) for pair in _FORMATS.findall(each) for name in pair if name}
     reads = any(".read" in each for each in (text, *called))
     return frozenset(mentioned) if reads else frozenset()
-
-
-def _reads(function: Function) -> bool:
-    return ".read" in ast.unparse(function.node)

@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 from palmette.features.artefacts import FunctionShape, Role
@@ -87,13 +88,11 @@ def read_readme(text: str, test_names: Sequence[str] = TEST_NAMES, helpers: Coll
     >>> read_readme("- Scripts live in `jobs/<view>.py`.").script_path
     'jobs/{view}.py'
     """
-    prose = _FENCE.sub("", text)
-    blocks = [*_blocks(prose)]
-    paths = _paths(text, test_names)
+    blocks = [*_blocks(_FENCE.sub("", text))]
     length = LINE_LENGTH.search(text)
     return ReadmeConventions(
         functions=_functions(text, blocks, helpers),
-        **paths,
+        **_paths(text, test_names),
         line_length=int(length[1] or length[2]) if length and 60 <= int(length[1] or length[2]) <= 200 else None,
         rules=tuple(rule[:_LONGEST] for block in blocks for rule in _rules(block))[:_MOST_RULES],
     )
@@ -260,14 +259,9 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 def _rendered(blocks: list[_Block], kept: set[int]) -> Iterator[str]:
     """The selected blocks under their headings, with a list's bullets kept together, and a note about omissions."""
-    heading, part = "", list[str]()
-    for index in sorted(kept):
-        block = blocks[index]
-        if block.heading != heading or not part:
-            yield from ["\n".join(part).rstrip()] if part else []
-            heading, part = block.heading, [block.heading, ""] if block.heading else []
-        part.append(block.text if block.is_item else f"{block.text}\n")
-    yield from ["\n".join(part).rstrip()] if part else []
+    for heading, group in groupby((blocks[index] for index in sorted(kept)), key=lambda block: block.heading):
+        texts = [block.text if block.is_item else f"{block.text}\n" for block in group]
+        yield "\n".join([*([heading, ""] if heading else []), *texts]).rstrip()
     left_out = (block for index, block in enumerate(blocks) if index not in kept)
     if missing := dict.fromkeys(block.heading.lstrip("# ") or "the beginning" for block in left_out):
         yield f"[Left out, all or part of: {'; '.join(missing)}.]"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple, Self
 
 from palmette.engine.wiring import closure
@@ -229,12 +229,9 @@ class _Source:
     def _applied(self, start: int, end: int, edits: Iterable[_Edit]) -> str:
         text, at = "", start
         for edit in sorted(edits, key=lambda edit: (edit.start, -edit.end)):
-            if edit.start < start or edit.end > end:
-                continue
-            if edit.start < at:
-                continue  # contained in an outer edit
-            text += self.module.text[at : edit.start] + edit.text
-            at = edit.end
+            if edit.start >= at and edit.end <= end:  # not outside, nor inside another edit
+                text += self.module.text[at : edit.start] + edit.text
+                at = edit.end
         return text + self.module.text[at:end]
 
     def _edits(self, node: ast.AST, new: ViewNames) -> Iterator[_Edit]:
@@ -261,7 +258,7 @@ class _Source:
 
         `alone`: Whether a single item may be repeated, too.
         """
-        for table, group in groupby(items, key=lambda item: self._is_per_table(item) is not None):
+        for table, group in groupby(items, key=self._is_per_table):
             if not table:
                 continue
             spans = [self._item_span(item) for item in group]
@@ -271,35 +268,30 @@ class _Source:
             if len(patterns) > 1 or len(set(tables)) != len(tables) or (len(spans) == 1 and not alone):
                 continue
             pattern = patterns.pop()
-            joint = separator
-            if separator == "\n":
-                joint = "\n" + " " * self._column(spans[0][0])
-            elif len(spans) > 1:
-                (_, end), (start, _) = next(pairwise(spans))
-                joint = self.module.text[end:start]
+            is_line = len(spans) == 1 or separator.startswith("\n")
+            joint = separator if is_line else self.module.text[spans[0][1] : spans[1][0]]
             made = joint.join(pattern.replace("\0", name).replace("\1", name.upper()) for name in new.tables)
             yield _Edit(spans[0][0], spans[-1][1], made)
-
-    def _column(self, offset: int) -> int:
-        return offset - (self.module.text.rfind("\n", 0, offset) + 1)
 
     def _item_span(self, item: _Item) -> tuple[int, int]:
         if isinstance(item, tuple):
             return self._span(item[0])[0], self._span(item[1])[1]
         return self._span(item)
 
-    def _is_per_table(self, item: _Item) -> str | None:
-        """The table that an item is about; for statements, only if the variable or function is named after it."""
+    def _is_per_table(self, item: _Item) -> bool:
+        """Whether an item is about one table; a statement only if its variable or function is named after it."""
         start, end = self._item_span(item)
         text = self.module.text[start:end]
-        if isinstance(item, ast.stmt) and not isinstance(item, ast.FunctionDef):
-            if not isinstance(item, ast.Assign | ast.AnnAssign):
-                return None
-            text_of_target = ast.unparse(item.targets[0] if isinstance(item, ast.Assign) else item.target)
-            return self._one_table(text) if self._one_table(text_of_target) else None
-        if isinstance(item, ast.FunctionDef):
-            return self._one_table(text) if self._one_table(item.name) else None
-        return self._one_table(text)
+        match item:
+            case ast.FunctionDef(name=name):
+                pass
+            case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target):
+                name = ast.unparse(target)
+            case ast.stmt():
+                return False
+            case _:
+                name = text
+        return None not in (self._one_table(name), self._one_table(text))
 
     def _one_table(self, text: str) -> str | None:
         found = [name for name in self.names.tables if mentions(without(text, self.names.view), name)]
@@ -341,8 +333,8 @@ def _lists(node: ast.AST) -> Iterator[tuple[Sequence[_Item], str]]:
     """The lists in a node whose items may exist once per table, with their separators."""
     for name in ("body", "orelse", "finalbody"):
         found = getattr(node, name, None)
-        if isinstance(found, list):
-            yield found, "\n"
+        if isinstance(found, list) and found:
+            yield found, "\n" + " " * found[0].col_offset
     match node:
         case ast.Call():
             yield node.args, ", "

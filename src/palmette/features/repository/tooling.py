@@ -50,13 +50,13 @@ def _lint_length(checkout: Checkout) -> int | None:
 def linters(checkout: Checkout) -> tuple[tuple[str, ...], ...]:
     """Commands of the linters that the repository is configured for."""
     hooks = checkout.text(".pre-commit-config.yaml") + checkout.text(".pre-commit-config.yml")
-    ini = {name: any(checkout.ini(path).has_section(name) for path in ("setup.cfg", "tox.ini")) for name in _INI}
+    ini = {*checkout.ini("setup.cfg"), *checkout.ini("tox.ini")}
     here = {name for name in (".flake8", ".pylintrc", "pylintrc", ".isort.cfg") if (checkout.root / name).is_file()}
     known = {
         ("ruff", "check"): checkout.ruff() is not None,
-        ("flake8", "--jobs=1"): ini["flake8"] or ".flake8" in here,
+        ("flake8", "--jobs=1"): "flake8" in ini or ".flake8" in here,
         ("pylint", "--score=n"): checkout.tool("pylint") is not None or bool(here & {".pylintrc", "pylintrc"}),
-        ("isort", "--check-only"): checkout.tool("isort") is not None or ini["isort"] or ".isort.cfg" in here,
+        ("isort", "--check-only"): checkout.tool("isort") is not None or "isort" in ini or ".isort.cfg" in here,
         ("black", "--check", "--quiet"): formatting(checkout).command == ("black",),
     }
     return tuple(
@@ -66,8 +66,6 @@ def linters(checkout: Checkout) -> tuple[tuple[str, ...], ...]:
     )
 
 
-_INI = ("flake8", "isort")
-"""Linters that may be configured in setup.cfg or tox.ini."""
 _REQUIRED = re.compile(
     r"""\bpyspark(?:\[[\w,-]*\])?["']?\s*(?:=\s*(?:\{\s*version\s*=\s*)?["'])?\s*"""
     r"""(?:[<!]=?\s*[\d.*]+\s*,\s*)*[>=~^]{1,2}\s*(\d+)(?:\.(\d+))?"""
