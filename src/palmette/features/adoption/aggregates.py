@@ -252,7 +252,6 @@ _MICROSECONDS = {"unix_micros": 1, "unix_millis": 1e3, "unix_seconds": 1e6, "uni
 
 
 def over(function: Tree, ordering: Ordering) -> Tree:
-    """A window function."""
     ordered = [exp.Ordered(this=exp.column(name), desc=not up, nulls_first=up) for name, up in ordering.order]
     running = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
     return exp.Window(

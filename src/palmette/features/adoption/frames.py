@@ -168,7 +168,6 @@ def _newest(reading: ScriptReading, rows: SymbolicRows, tree: Tree) -> Keyed:
 
 
 def with_columns(reading: ScriptReading, frame: Frame, added: Mapping[str, Tree]) -> Frame:
-    """Adds or replaces columns."""
     before = frame
     for name, unresolved in added.items():
         try:

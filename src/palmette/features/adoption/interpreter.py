@@ -6,7 +6,6 @@ methods of data frames and columns that have a counterpart in a specification. E
 
 import ast
 import builtins
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -29,14 +28,6 @@ _BUILTINS = ("list", "tuple", "dict", "sorted", "range", "len", "str", "int", "f
 _PLAIN_METHODS = frozenset({"format", "join", "items", "keys", "values", "get", "lower"})
 _PARTLY = frozenset({"agg", "select", "join", "withColumn"})
 """Methods of data frames of which the columns that can be read are read."""
-
-
-class MethodRecorder(ABC):
-    """A value that evaluates its own methods."""
-
-    @abstractmethod
-    def call(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """The result of a method."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,6 @@ class Interpreter:
         """The session's time zone that the script sets."""
 
     def run(self, code: Code, arguments: Sequence[object], keywords: Mapping[str, object]) -> object:
-        """The value that a function returns."""
         if self.depth > _DEEPEST:
             raise NotReadError(f"{code.node.name} calls itself")
         parameters = parameters_of(code.node)
@@ -78,6 +68,23 @@ class Interpreter:
         finally:
             self.depth -= 1
 
+    def method(self, value: object, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        if isinstance(value, Cutoff):  # its day, its text, the same time in another zone
+            return value
+        if isinstance(value, Ordering):
+            return methods.window_method(value, name, arguments)
+        if isinstance(value, exp.Expr):
+            return methods.column_method(value, name, arguments, keywords)
+        if isinstance(value, Grouped):
+            return methods.aggregated(self.reading, value, name, arguments)
+        if isinstance(value, SymbolicRows | Keyed):
+            if name == "transform":
+                return self.run(arguments[0], [value, *arguments[1:]], keywords)
+            return methods.frame_method(self.reading, value, name, arguments, keywords)
+        if isinstance(value, str | list | dict) and name in _PLAIN_METHODS:
+            return getattr(value, name)(*arguments, **keywords)
+        raise NotReadError(f"the method {name} is not understood")
+
 
 @dataclass
 class _Returned:
@@ -91,10 +98,8 @@ class _Scope:
         self.names = dict[str, object]()
 
     def body(self, statements: Sequence[ast.stmt]) -> object:
-        for statement in statements:
-            if (done := self.statement(statement)) is not None:
-                return done.value
-        return None
+        done = self._block(statements)
+        return None if done is None else done.value
 
     def statement(self, node: ast.stmt) -> _Returned | None:
         match node:
@@ -153,7 +158,6 @@ class _Scope:
         return bool(value)
 
     def value(self, node: ast.expr) -> Any:
-        """The value of an expression."""
         try:
             return self._value(node)
         except NotReadError as error:
@@ -283,14 +287,17 @@ class _Scope:
         for one in node.keywords:
             keywords |= {one.arg: self.value(one.value)} if one.arg else self.value(one.value)
         self.reading.line = node.lineno
+        return self.result(function, arguments, keywords)
+
+    def result(self, function: object, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         match function:
             case Code():
                 return self.interpreter.run(function, arguments, keywords)
             case methods.DottedName():
                 return self.library(function.dotted, arguments, keywords)
             case methods.Method():
-                return self.method(function.of, function.name, arguments, keywords)
-        raise NotReadError(f"`{ast.unparse(node.func)}` is not a function that is understood")
+                return self.interpreter.method(function.of, function.name, arguments, keywords)
+        raise TypeError("it calls what is no function")
 
     def partly(self, node: ast.expr) -> list[Any]:
         """The values of an argument; if it cannot be read, what stands for it, so that the rest is read."""
@@ -317,7 +324,10 @@ class _Scope:
         if home.startswith("datetime") and given:  # made aware, or parsed
             return given[0]
         if dotted == "functools.reduce":
-            return self.reduced(*arguments)
+            function, *items = arguments
+            return reduce(lambda left, right: self.result(function, [left, right], {}), *items)
+        if home.endswith("DataFrame"):
+            return self.interpreter.method(arguments[0], name, arguments[1:], keywords)
         raise NotReadError(f"{dotted} is not understood")
 
     def table(self, name: str, arguments: list[Any], keywords: Mapping[str, Any]) -> object:
@@ -335,35 +345,6 @@ class _Scope:
             if place in (one.name, one.table) or (one.path and place.endswith(one.path.rstrip("/").lstrip("./"))):
                 return table_rows(one)
         raise NotReadError(f"{place!r} is not a table of the registry")
-
-    def reduced(self, function: object, items: Sequence[object], *start: object) -> object:
-        def step(left: object, right: object) -> object:
-            if isinstance(function, Code):
-                return self.interpreter.run(function, [left, right], {})
-            if isinstance(function, methods.DottedName):
-                return self.method(left, function.dotted.rpartition(".")[2], [right], {})
-            raise NotReadError("this use of reduce is not understood")
-
-        return reduce(step, items, *start)
-
-    def method(self, value: object, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-        if isinstance(value, MethodRecorder):
-            return value.call(name, arguments, keywords)
-        if isinstance(value, Cutoff):  # its day, its text, the same time in another zone
-            return value
-        if isinstance(value, Ordering):
-            return methods.window_method(value, name, arguments)
-        if isinstance(value, exp.Expr):
-            return methods.column_method(value, name, arguments, keywords)
-        if isinstance(value, Grouped):
-            return methods.aggregated(self.reading, value, name, arguments)
-        if isinstance(value, SymbolicRows | Keyed):
-            if name == "transform":
-                return self.interpreter.run(arguments[0], [value, *arguments[1:]], keywords)
-            return methods.frame_method(self.reading, value, name, arguments, keywords)
-        if isinstance(value, str | list | dict) and name in _PLAIN_METHODS:
-            return getattr(value, name)(*arguments, **keywords)
-        raise NotReadError(f"the method {name} is not understood")
 
 
 def _defined(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.expr | None:
@@ -384,8 +365,6 @@ def _alias(node: ast.expr) -> str:
 
 
 def _sequence(value: object, node: ast.AST) -> list[Any]:
-    if isinstance(value, list | tuple | range | dict | zip | enumerate) or hasattr(value, "__next__"):
-        return list(cast(Sequence[Any], value))
-    if type(value).__name__ in ("dict_items", "dict_keys", "dict_values"):
-        return list(cast(Any, value))
+    if isinstance(value, Iterable) and not isinstance(value, str | exp.Expr):
+        return list(value)
     raise NotReadError("the items of a loop are not known", getattr(node, "lineno", 0))

@@ -46,8 +46,6 @@ class DottedName:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a value."""
-
     of: object
     name: str
 
@@ -66,7 +64,6 @@ def labelled(value: object) -> tuple[str, Tree]:
 
 
 def binary(op: ast.AST, left: Any, right: Any) -> Any:
-    """An operator on two values."""
     if type(op) not in _OPERATORS:
         raise NotReadError(f"the operator {type(op).__name__} is not understood")
     if isinstance(left, exp.Expr) or isinstance(right, exp.Expr):
@@ -113,7 +110,6 @@ def _direction(value: object) -> tuple[str, bool]:
 
 
 def spark_function(name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """A function of `pyspark.sql.functions`."""
     match name, arguments:
         case (("col" | "column"), [str() as text]):
             name, *fields = text.split(".") if "`" not in text else [text.strip("`")]
@@ -132,7 +128,6 @@ def spark_function(name: str, arguments: list[Any], keywords: dict[str, Any]) ->
 
 
 def column_method(tree: Tree, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """A method of a Column."""
     values = [*arguments, *keywords.values()]
     match name, values:
         case (("alias" | "name"), [str() as text]):
@@ -179,7 +174,6 @@ def _condition(tree: Tree, name: str, values: list[Any]) -> Tree:
 
 
 def aggregated(reading: ScriptReading, grouped: Grouped, name: str, arguments: list[Any]) -> Keyed:
-    """A method of grouped rows."""
     if name == "agg":
         pairs = [labelled(one) for one in _read(reading, arguments)]
     elif name == "count":
@@ -194,7 +188,6 @@ def aggregated(reading: ScriptReading, grouped: Grouped, name: str, arguments: l
 def frame_method(
     reading: ScriptReading, frame: Frame, name: str, arguments: list[Any], keywords: dict[str, Any]
 ) -> Any:
-    """A method of a data frame."""
     if name in _UNCHANGED:
         return frame
     if name in ("scalar", "first", "collect", "head"):

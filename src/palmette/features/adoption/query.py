@@ -12,7 +12,7 @@ from sqlglot.optimizer.simplify import simplify_parens
 
 from palmette.features.adoption import methods, trees
 from palmette.features.adoption.frames import ScriptReading
-from palmette.features.adoption.interpreter import Code, Interpreter, MethodRecorder
+from palmette.features.adoption.interpreter import Code, Interpreter
 from palmette.features.adoption.trees import NotReadError, Tree
 from palmette.features.artefacts import Conventions, Utilities
 from palmette.features.pyspark.build import Build
@@ -100,13 +100,21 @@ class _QueryWriter(Interpreter):
         name = self.functions.pop()
         return result.under(name) if isinstance(result, _Query) and self.functions else result
 
+    def method(self, value: object, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        if not isinstance(value, _Query):
+            return super().method(value, name, arguments, keywords)
+        unread = [one for one in arguments if isinstance(one, trees.Unread)]
+        if name not in _METHODS or unread:
+            raise NotReadError(f"{name}() has no counterpart in SQL", unread[0].line if unread else 0)
+        return _METHODS[name](value, *arguments, **keywords)
+
     def table(self, name: str) -> _Query:
         columns = tuple(needed_columns(self.view, self.view.tables[name]))
         return _Query(self, exp.select("*").from_(exp.to_table(name)), columns)
 
 
 @dataclass(frozen=True)
-class _Query(MethodRecorder):
+class _Query:
     """A data frame as a SELECT."""
 
     writer: _QueryWriter
@@ -114,12 +122,6 @@ class _Query(MethodRecorder):
     columns: tuple[str, ...]
     keys: tuple[Tree, ...] = ()
     """Those that the rows are grouped by next."""
-
-    def call(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        unread = [one for one in arguments if isinstance(one, trees.Unread)]
-        if name not in _METHODS or unread:
-            raise NotReadError(f"{name}() has no counterpart in SQL", unread[0].line if unread else 0)
-        return _METHODS[name](self, *arguments, **keywords)
 
     @property
     def step(self) -> str:
