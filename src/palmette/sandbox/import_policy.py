@@ -109,10 +109,10 @@ class CodePolicy:
             whats = [*self._modules(node, bound), *self._members(node, bound)]
             whats += [what for rule in self.rules for what in rule(node)]
             whats += [*self._sinks(node, texts), *_unread(node, calls)]
-            if not rows_alone and id(node) not in unread:
+            if rows_alone:
+                whats += self._sources(node)
+            elif id(node) not in unread:
                 whats += self._place(node)
-            if rows_alone and (source := self._source(node)):
-                whats.append(f"what works on rows alone has no use for {source!r}")
             yield from (PolicyFinding(line, what) for what in whats)
 
     def _modules(self, node: ast.AST, bound: Mapping[str, str]) -> Iterator[str]:
@@ -179,13 +179,11 @@ class CodePolicy:
         if isinstance(node, ast.Call) and last_name(node.func) == "open" and not _only_reads(node):
             yield "it opens a file to write"
 
-    def _source(self, node: ast.AST) -> str:
-        """The path-like source or target of a call; empty for other nodes."""
+    def _sources(self, node: ast.AST) -> Iterator[str]:
+        """Path-like sources and targets of calls."""
         match node:
             case ast.Attribute(attr=name) | ast.Name(id="open" as name) if name in self.lists.sources:
-                return name
-            case _:
-                return ""
+                yield f"what works on rows alone has no use for {name!r}"
 
 
 def _no_beginnings(parent: ast.AST) -> list[ast.expr]:
@@ -199,11 +197,9 @@ def _no_beginnings(parent: ast.AST) -> list[ast.expr]:
             return []
 
 
-def _absolute(node: ast.ImportFrom) -> str | None:
-    return None if node.level else node.module
-
-
-def imported(tree: ast.AST, home: Callable[[ast.ImportFrom], str | None] = _absolute) -> dict[str, str]:
+def imported(
+    tree: ast.AST, home: Callable[[ast.ImportFrom], str | None] = lambda node: None if node.level else node.module
+) -> dict[str, str]:
     """Modules and members by their local names, without those of which `home` gives no module."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):

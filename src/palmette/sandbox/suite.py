@@ -131,8 +131,6 @@ class Suite:
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """A finished suite."""
-
     execution: ExecutionResult  # the execution, without the plugin's lines
     suite: Suite | None  # None if nothing was reported: pytest did not run, or ended before the first test
     doubt: str = ""  # why passed tests do not count; failures always do
@@ -176,7 +174,8 @@ def run_suite(
     if not reports:
         return SuiteRun(execution, None)
     whole = [one.line for one in reports] == list(range(1, len(reports) + 1)) and reports[-1].end
-    suite, doubt = _without_sentinels(_suite([one for one in reports if one.test], known), mark)
+    suite = _suite([one for one in reports if one.test and not one.test.endswith(mark)], known)
+    doubt = _doubt(suite, _suite([one for one in reports if one.test.endswith(mark)], {}), mark)
     return SuiteRun(execution, suite, doubt or ("" if whole else "some of its reports are missing"))
 
 
@@ -212,21 +211,12 @@ def _suite(reports: Sequence[_ReportLine], known: dict[str, str]) -> Suite:
     return Suite(passed, (*skipped, *unreported(known, outcomes)), failed)
 
 
-def _without_sentinels(found: Suite, mark: str) -> tuple[Suite, str]:
-    """The suite without the sentinel tests, and why its passed tests do not count, if so."""
-
-    def is_own(name: str) -> bool:
-        return not name.endswith(mark)
-
-    suite = Suite(
-        tuple(filter(is_own, found.passed)),
-        tuple(filter(is_own, found.skipped)),
-        {name: detail for name, detail in found.failed.items() if is_own(name)},
-    )
+def _doubt(suite: Suite, sentinels: Suite, mark: str) -> str:
+    """Why passed tests do not count; empty if the sentinel tests beside each have the expected outcome."""
     holds, breaks = f".test_holds_{mark}", f".test_breaks_{mark}"
-    right = {name.removesuffix(holds) for name in found.passed if name.endswith(holds)}
-    right &= {name.removesuffix(breaks) for name in found.skipped if name.endswith(breaks)}
+    right = {name.removesuffix(holds) for name in sentinels.passed if name.endswith(holds)}
+    right &= {name.removesuffix(breaks) for name in sentinels.skipped if name.endswith(breaks)}
     for name in suite.passed:
         if not any(name.startswith(f"{module}.") for module in right):
-            return suite, f"of the two sentinel tests beside {name}, not both have the expected outcome"
-    return suite, ""
+            return f"of the two sentinel tests beside {name}, not both have the expected outcome"
+    return ""
