@@ -27,8 +27,6 @@ TEST_NAMES = ("test_*.py", "*_test.py")
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the repository: its syntax tree and location."""
-
     node: ast.FunctionDef
     module: str
     """Import name of its module."""
@@ -129,7 +127,6 @@ class Checkout:
 
     @cached_property
     def modules(self) -> tuple[Module, ...]:
-        """All Python files."""
         return tuple(
             Module(path, self.import_name(path), self.text(path), self.is_test(path))
             for path in self.paths

@@ -44,8 +44,6 @@ _PLACE_OF_HELPERS = re.compile(r"\bhelpers?\b.*\b(above|before|below|after)\b", 
 
 
 class RuleReport(NamedTuple):
-    """A rule and its outcome."""
-
     rule: str
     status: Literal["followed", "not followed", "not checkable"]
     how: str
@@ -60,8 +58,6 @@ class _Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class DeliveredFiles:
-    """The delivered files of a view."""
-
     script: str
     script_path: str
     tests: str
@@ -91,7 +87,6 @@ class DeliveredFiles:
 
 
 def rule_reports(files: DeliveredFiles) -> tuple[RuleReport, ...]:
-    """The outcome of each rule of the README."""
     return tuple(_report(rule, files) for rule in files.conventions.rules)
 
 
