@@ -36,5 +36,5 @@ def main(runs: int, rounds: int) -> None:
 
             rate = corrected(line.rate, found, rounds)
             after = measured(name, rate, runs, folder)
-            print(f'        "{name}": {rate:.3f},  # {line.rate:.3f} published, {after.failure_rate.mean:.3f} found, '
+            print(f'    "{name}": {rate:.3f},  # {line.rate:.3f} published, {after.failure_rate.mean:.3f} found, '
                   f"{after.success.mean:.3f} succeed", flush=True)  # fmt: skip

@@ -1,6 +1,6 @@
 """The planner study on the tasks of FeatBench: which runs it consists of, and where everything is kept."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -132,7 +132,7 @@ def _with_stand_ins(
 
 
 def _rate(task: suite.BenchTask, options: StudyOptions) -> float:
-    return options.rate if options.rate is not None else probability(tuple(_names(task)))
+    return options.rate if options.rate is not None else probability(task.name)
 
 
 def _task(
@@ -166,14 +166,3 @@ def _outcome(
         key, lambda: hidden.outcome(tested, spark).model_dump(mode="json"), keep=lambda one: not one["unmeasured"]
     )
     return HiddenResult.model_validate(found.value)
-
-
-def all_names(records: Sequence[RunRecord]) -> dict[str, tuple[str, ...]]:
-    """By task of the records, in the order of the benchmark: all its names."""
-    there = {record.task for record in records}
-    return {task.name: tuple(_names(task)) for task in suite.tasks() if task.name in there}
-
-
-def _names(task: suite.BenchTask) -> Iterator[str]:
-    yield task.name
-    yield from task.description.aliases

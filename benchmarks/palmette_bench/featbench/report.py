@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from palmette_bench.featbench import plots
 from palmette_bench.featbench.faults import CATALOGUE
-from palmette_bench.featbench.faults.rates import PASS, published
+from palmette_bench.featbench.faults.rates import PASS, PUBLISHED
 from palmette_bench.featbench.metrics import ORDER, Mean, Summary, by_actor, reasons, summary, wilson, within
 from palmette_bench.featbench.records import Condition, RunRecord
 
@@ -21,8 +21,6 @@ class StudyRecords(NamedTuple):
     """What a report is made from."""
 
     records: Sequence[RunRecord]
-    names: dict[str, tuple[str, ...]]
-    """By task: all names that it has."""
     command: str
     about: str
     """When and where it was measured."""
@@ -42,7 +40,7 @@ class StudyRecords(NamedTuple):
 
     @property
     def tasks(self) -> list[str]:
-        return [name for name in self.names if any(record.task == name for record in self.records)]
+        return list(dict.fromkeys(record.task for record in self.records))
 
 
 @dataclass
@@ -140,7 +138,7 @@ def _tasks(study: StudyRecords, page: Page) -> None:
     guided = study.planners[0]
     rows, bars = [], []
     for task in study.tasks:
-        mine, line = summary(study.of(guided, task)), published(study.names[task])
+        mine, line = summary(study.of(guided, task)), PUBLISHED.get(task)
         others = [summary(study.of(planner, task)).success.mean for planner in study.planners]
         rows.append(
             (

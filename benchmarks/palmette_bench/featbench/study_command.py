@@ -11,7 +11,7 @@ import click
 from palmette.cli.screen import duration, json_option, near, print_json, print_table
 from palmette.llm.opening import BUILT_IN
 from palmette_bench.featbench import experiment
-from palmette_bench.featbench.experiment import BASE, StudyOptions, all_names, smallest
+from palmette_bench.featbench.experiment import BASE, StudyOptions, smallest
 from palmette_bench.featbench.metrics import Summary, summary
 from palmette_bench.featbench.records import Condition, RunRecord
 from palmette_bench.featbench.report import StudyRecords, write_report
@@ -62,7 +62,7 @@ def main(out: Path, as_json: bool, **given: Any) -> None:
     if options.stand_ins:
         about += " With stand-ins for the actors: no script was written, and no check was run."
     command = f"python -m palmette_bench {shlex.join(sys.argv[1:])}"
-    study = StudyRecords(records, all_names(records), command, about, base)
+    study = StudyRecords(records, command, about, base)
     page = write_report(study, out, "stand-ins" if options.stand_ins else "planners")
     summaries = {planner: summary(study.of(planner)) for planner in study.planners}
     missed = list(_missed(study, summaries))

@@ -167,4 +167,4 @@ def test_published_rates_are_those_of_the_paper() -> None:
     assert len(PUBLISHED) == 10 and min(one.rate for one in PUBLISHED.values()) == 0.2788
     assert round(MEAN, 4) == 0.4179
     assert all(abs((share * (1 - share)) ** 0.5 - deviation) < 0.001 for share, deviation in PASS.values())
-    assert probability(("of nobody",)) == MEAN
+    assert probability("of nobody") == MEAN

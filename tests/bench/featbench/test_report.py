@@ -67,8 +67,7 @@ def test_attempts_are_counted_by_actor_and_steps_by_limit() -> None:
 def test_the_report_has_the_papers_tables_and_needs_nothing_else(tmp_path: Path) -> None:
     swept = [record(planner=planner, condition=Condition(factor=2.0)) for planner in ("offline", "random")]
     clean = [record(condition=Condition(factor=0.0), faults=())]
-    names = {TASKS[0]: (TASKS[0],), TASKS[1]: (TASKS[1],)}
-    page = write_report(StudyRecords([*RECORDS, *swept, *clean], names, "the command", "Here."), tmp_path)
+    page = write_report(StudyRecords([*RECORDS, *swept, *clean], "the command", "Here."), tmp_path)
     text = page.read_text()
     assert "| planner-guided (rules) | 0.833 (0.373) | 1.000 (0.000) |" in text
     assert "| sequential | 0.600 (0.490) | 0.667 (0.471) |" in text
