@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from palmette.automl.report.figures import wilson
 from palmette_bench.featbench.records import ActorTally, RunRecord
 
 ORDER = (
@@ -30,36 +31,13 @@ class Mean(NamedTuple):
 
     mean: float
     deviation: float
-    size: int
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Mean:
         found = list(values)
         if not found:
-            return cls(math.nan, math.nan, 0)
-        return cls(statistics.fmean(found), statistics.pstdev(found), len(found))
-
-
-class ShareInterval(NamedTuple):
-    """Where a share lies with 95 % confidence."""
-
-    low: float
-    high: float
-
-
-def wilson(successes: int, count: int, z: float = 1.96) -> ShareInterval:
-    """Wilson's interval of a share.
-
-    >>> [round(bound, 3) for bound in wilson(25, 30)]
-    [0.664, 0.927]
-    """
-    if not count:
-        return ShareInterval(0.0, 1.0)
-    share = successes / count
-    middle = share + z * z / (2 * count)
-    spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    whole = 1 + z * z / count
-    return ShareInterval(max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole))
+            return cls(math.nan, math.nan)
+        return cls(statistics.fmean(found), statistics.pstdev(found))
 
 
 def usual_pass_at(k: int, successes: int, count: int) -> float:
@@ -68,8 +46,6 @@ def usual_pass_at(k: int, successes: int, count: int) -> float:
     >>> usual_pass_at(3, 1, 3), round(usual_pass_at(1, 2, 3), 3)
     (1.0, 0.667)
     """
-    if count - successes < k:
-        return 1.0
     return 1.0 - math.comb(count - successes, k) / math.comb(count, k)
 
 
@@ -79,7 +55,8 @@ class Summary(NamedTuple):
     runs: int
     success: Mean
     """pass@3 as published: the share of successful runs; the deviation is that of single runs."""
-    interval: ShareInterval
+    interval: tuple[float, float]
+    """Of the share, with 95 % confidence."""
     usual_pass: float
     """The usual pass@3, the mean over tasks."""
     silent_wrong: float
@@ -142,20 +119,9 @@ def within(records: Sequence[RunRecord], steps: int) -> float:
     return sum(record.success and record.steps <= steps for record in records) / max(1, len(records))
 
 
-class FailureCount(NamedTuple):
-    """Why runs did not succeed."""
-
-    reason: str
-    runs: int
-
-
-def reasons(records: Iterable[RunRecord]) -> list[FailureCount]:
-    """How unsuccessful runs ended, the most frequent first."""
-    counts: dict[str, int] = defaultdict(int)
-    for record in records:
-        if not record.success:
-            counts[_reason(record)] += 1
-    return [FailureCount(*pair) for pair in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))]
+def reasons(records: Iterable[RunRecord]) -> list[tuple[str, int]]:
+    """How unsuccessful runs ended, and how often, the most frequent first."""
+    return Counter(sorted(_reason(record) for record in records if not record.success)).most_common()
 
 
 def _reason(record: RunRecord) -> str:

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from palmette_bench.featbench.metrics import ORDER, ShareInterval
+from palmette_bench.featbench.metrics import ORDER
 from palmette_bench.featbench.records import ActorTally
 
 if TYPE_CHECKING:
@@ -23,19 +23,19 @@ class Curve(NamedTuple):
     planner: str
     xs: Sequence[float]
     ys: Sequence[float]
-    bounds: Sequence[ShareInterval] = ()
+    bounds: Sequence[tuple[float, float]] = ()
 
 
 def named(planner: str) -> str:
     return NAMES.get(planner, planner)
 
 
-def success_bars(measured: Mapping[str, tuple[float, ShareInterval]], published: Mapping[str, float]) -> bytes:
+def success_bars(measured: Mapping[str, tuple[float, tuple[float, float]]], published: Mapping[str, float]) -> bytes:
     """The share of successful runs of each planner, beside the published one."""
 
     def draw(axes: Axes) -> None:
-        for index, (planner, (share, interval)) in enumerate(measured.items()):
-            spread = [[max(0.0, share - interval.low)], [max(0.0, interval.high - share)]]
+        for index, (planner, (share, (low, high))) in enumerate(measured.items()):
+            spread = [[max(0.0, share - low)], [max(0.0, high - share)]]
             colour = COLOURS.get(planner, GREY)
             axes.bar(index - 0.2, share, 0.38, color=colour, yerr=spread, capsize=4, ecolor="#444")
             axes.annotate(f"{share:.2f}", (index - 0.2, 0.02), ha="center", color="white", fontsize=9)
@@ -93,7 +93,7 @@ def curves(lines: Sequence[Curve], label: str) -> bytes:
             colour = COLOURS.get(line.planner, GREY)
             axes.plot(line.xs, line.ys, color=colour, marker="o", markersize=4, label=named(line.planner))
             if line.bounds:
-                lows, highs = [one.low for one in line.bounds], [one.high for one in line.bounds]
+                lows, highs = zip(*line.bounds, strict=True)
                 axes.fill_between(line.xs, lows, highs, color=colour, alpha=0.12, linewidth=0)
         axes.set(xlabel=label, ylabel="successful runs", ylim=(-0.02, 1.04))
         if all(float(x).is_integer() for line in lines for x in line.xs):

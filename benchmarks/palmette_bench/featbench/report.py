@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from palmette.automl.report.figures import wilson
 from palmette_bench.featbench import plots
 from palmette_bench.featbench.faults import CATALOGUE
 from palmette_bench.featbench.faults.rates import PASS, PUBLISHED
-from palmette_bench.featbench.metrics import ORDER, Mean, Summary, by_actor, reasons, summary, wilson, within
+from palmette_bench.featbench.metrics import ORDER, Mean, Summary, by_actor, reasons, summary, within
 from palmette_bench.featbench.records import Condition, RunRecord
 
 STEPS = (8, 9, 10, 12, 15, 20, 25, 30, 40)
@@ -108,7 +109,7 @@ def _planners(study: StudyRecords, page: Page) -> None:
     page.heading("How unsuccessful runs ended", 3)
     page.table(
         ("planner", "runs", "how"),
-        [(planner, str(one.runs), one.reason) for planner in summaries for one in reasons(study.of(planner))],
+        [(planner, str(runs), how) for planner in summaries for how, runs in reasons(study.of(planner))],
     )
 
 
@@ -118,7 +119,7 @@ def _planner_row(planner: str, each: Summary) -> tuple[str, ...]:
         plots.named(planner),
         f"{known[0]:.3f} ({known[1]:.3f})" if known else NOTHING,
         f"{each.success.mean:.3f} ({each.success.deviation:.3f})",
-        f"{each.interval.low:.2f}–{each.interval.high:.2f}",
+        _range(each.interval),
         f"{each.usual_pass:.3f}",
         f"{each.silent_wrong:.3f}",
         _figure(each.steps),
@@ -226,7 +227,7 @@ def _sweep(study: StudyRecords, sweep: _Sweep, conditions: Mapping[float, Condit
         bounds = [wilson(successes[x], len(records)) for x, records in points.items()]
         lines.append(plots.Curve(planner, list(points), shares, bounds))
         rows += [
-            (plots.named(planner), f"{x:g}", str(len(records)), f"{share:.3f}", f"{one.low:.2f}–{one.high:.2f}",
+            (plots.named(planner), f"{x:g}", str(len(records)), f"{share:.3f}", _range(one),
              _percent(summary(records).failure_rate))
             for (x, records), share, one in zip(points.items(), shares, bounds, strict=True)
         ]  # fmt: skip
@@ -268,6 +269,10 @@ def _catalogue(study: StudyRecords, page: Page) -> None:
             for actor in ORDER for kind in CATALOGUE if kind.actor == actor
         ],
     )  # fmt: skip
+
+
+def _range(interval: tuple[float, float]) -> str:
+    return "–".join(f"{end:.2f}" for end in interval)
 
 
 def _figure(figure: Mean) -> str:
