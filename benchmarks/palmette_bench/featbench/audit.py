@@ -28,7 +28,6 @@ from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.featbench.differences import differences
 from palmette_bench.featbench.experiment import chosen
 from palmette_bench.featbench.hidden import HIDDEN_ROWS, HiddenTables, query, seen_folder
-from palmette_bench.featbench.operations import count
 from palmette_bench.featbench.suite import WORLD, BenchTask
 
 SEEDS = (1, 2, 3)
@@ -40,10 +39,7 @@ def audit(task: BenchTask, spark: WarmSpark, seeds: Sequence[int] = SEEDS, rows:
 
 
 def static(task: BenchTask) -> Iterator[str]:
-    """What is wrong with the files: counts of operations, and both specifications."""
-    counted = count(task.gold()[f"recsys_features/views/{task.name}.py"])
-    if counted != task.description.operations:
-        yield f"the script has the operations {counted!r}, and not {task.description.operations!r}"
+    """What is wrong with the two specifications."""
     with temporary_folder() as folder:
         try:
             in_words = load_view(task.write_spec(folder / "fsc.yaml", in_words=True), WORLD / "registry.yaml")

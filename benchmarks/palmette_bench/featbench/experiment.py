@@ -13,6 +13,7 @@ from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.featbench import stand_ins, suite
 from palmette_bench.featbench.faults.rates import probability
 from palmette_bench.featbench.open_task import OpenTask
+from palmette_bench.featbench.operations import count
 from palmette_bench.featbench.records import Condition, HiddenResult, RunRecord
 from palmette_bench.featbench.result_cache import ResultCache, code_digest, digest
 from palmette_bench.featbench.study import WITH_MEMORY, PlannedRun, Study, StudyTask
@@ -67,8 +68,7 @@ def chosen(wanted: Sequence[str]) -> list[suite.BenchTask]:
 
 def smallest(wanted: Sequence[str]) -> list[suite.BenchTask]:
     """The few tasks of those asked for whose scripts have the fewest operations."""
-    ordered = sorted(chosen(wanted), key=lambda task: sum(task.description.operations.model_dump().values()))
-    return ordered[:QUICK_TASKS]
+    return sorted(chosen(wanted), key=lambda task: count(task.gold()[task.script]).total())[:QUICK_TASKS]
 
 
 def cells(tasks: Sequence[suite.BenchTask], options: StudyOptions) -> list[PlannedRun]:

@@ -67,7 +67,7 @@ class HiddenTables:
         run = read_document(prepare(self.task, self.folder, self.rows, self.seed), Run)
         view = load_view(self.folder / run.fsc, self.folder / run.dfr)
         root = self.folder / "repository"
-        script = f"recsys_features/views/{self.task.name}.py"
+        script = self.task.script
         if script not in files:
             return HiddenResult(differences=(f"no script {script!r}",))
         texts = [TextFile(path=path, text=text) for path, text in files.items() if not path.startswith("tests/")]

@@ -19,8 +19,6 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from palmette_bench.featbench.suite import Operations
-
 METHODS: Mapping[str, str] = {
     **dict.fromkeys(("filter", "where"), "filter"),
     **dict.fromkeys(("replace", "fillna", "fill"), "replace"),
@@ -85,10 +83,10 @@ FUNCTIONS: Mapping[str, str] = {
 """Of `pyspark.sql.functions`."""
 
 
-def count(script: str) -> Operations:
-    """The operations of a script, given its text.
+def count(script: str) -> Counter[str]:
+    """How many operations of each kind a script has, given its text.
 
-    >>> count("from pyspark.sql import functions as F\\nd = df.where('a > 1').withColumn('b', F.to_date('t'))").convert
+    >>> count("from pyspark.sql import functions as F\\nd = df.where('a > 1').select(F.to_date('t'))")["convert"]
     1
     """
     tree = ast.parse(script)
@@ -105,7 +103,8 @@ def count(script: str) -> Operations:
             found[(FUNCTIONS if is_function else METHODS).get(function.attr, "")] += 1
             if not is_function:
                 found["compute"] += sum(1 for _ in _columns(function.attr, node))
-    return Operations(**{kind: found[kind] for kind in Operations.model_fields})
+    del found[""]  # calls that are none
+    return found
 
 
 def _functions(tree: ast.Module) -> tuple[set[str], dict[str, str]]:

@@ -88,14 +88,6 @@ class GeneratedView:
     files: Mapping[str, str]
     """Path in the repository to text: settings and script."""
 
-    @property
-    def script(self) -> str:
-        return f"recsys_features/views/{self.task.name}.py"
-
-    @property
-    def settings(self) -> str:
-        return f"settings/{self.task.name}.yml"
-
 
 def write(tasks: Sequence[suite.BenchTask], folder: Path, sandbox: Sandbox) -> list[GeneratedView]:
     """What a run without mistakes delivers for each task, by the actors that write it and by nothing else of a run."""
@@ -171,16 +163,16 @@ class SpeedTrack:
     def _run(self, written: GeneratedView, root: Path) -> tuple[Span, str]:
         """When it ran, and what went wrong."""
         instant = cutoffs(written.inputs.view, written.inputs.run.interval)[-1]
-        argv = command_line(written.settings, instant, written.files[written.script])
+        argv = command_line(written.task.settings, instant, written.files[written.task.script])
         begun, seconds = time.time(), max(1.0, self.left / PATIENCE)
-        result = self.harness.run_main(root / written.script, argv, root=root, seconds=seconds)
+        result = self.harness.run_main(root / written.task.script, argv, root=root, seconds=seconds)
         return Span(begun, time.time()), "" if result.ok else result.error or result.execution.note
 
 
 def _refused(written: GeneratedView) -> tuple[str, ...]:
     """Why the generated files may not be run."""
     inputs, files = written.inputs, [TextFile(path=path, text=text) for path, text in written.files.items()]
-    reach = FeatureImportPolicy.of(inputs.view, inputs.run, Checkout(inputs.repository), written.script)
+    reach = FeatureImportPolicy.of(inputs.view, inputs.run, Checkout(inputs.repository), written.task.script)
     return tuple(violation.message for violation in reach.objections(*files))
 
 

@@ -29,18 +29,6 @@ SAMPLE_ROWS = 1_500
 """Offer interactions of the sample that a run works on; all tables together have some thousand rows."""
 
 
-class Operations(Model):
-    """How many data-processing operations of each kind a script has, as the published table counts them."""
-
-    filter: int = 0
-    compute: int = 0
-    replace: int = 0
-    aggregate: int = 0
-    convert: int = 0
-    categorize: int = 0
-    extract: int = 0
-
-
 class TaskInterval(Model):
     """The interval of the run file: one cut-off, or the days of [start, end)."""
 
@@ -60,8 +48,6 @@ class TaskDescription(Model):
     """Other names that the published tables give it."""
     origin: Literal["paper", "held-out", "open"]
     difficulty: Literal["easy", "medium", "hard"]
-    operations: Operations
-    """Of the gold script."""
     tries: str
     """What it tries, in a sentence."""
     words: dict[str, str]
@@ -78,6 +64,16 @@ class BenchTask(Model):
     @property
     def name(self) -> str:
         return self.description.name
+
+    @property
+    def script(self) -> str:
+        """Path in the repository."""
+        return f"recsys_features/views/{self.name}.py"
+
+    @property
+    def settings(self) -> str:
+        """Path in the repository."""
+        return f"settings/{self.name}.yml"
 
     @property
     def spec(self) -> Path:
@@ -104,10 +100,7 @@ class BenchTask(Model):
     def gold(self) -> dict[str, str]:
         """The team's own files: path in the repository to text."""
         view, computation = self.view, (self.folder / "gold.py").read_text(encoding="utf-8")
-        return {
-            f"recsys_features/views/{self.name}.py": script_of(view, computation),
-            f"settings/{self.name}.yml": settings_of(view),
-        }
+        return {self.script: script_of(view, computation), self.settings: settings_of(view)}
 
     @property
     def expected(self) -> str:
