@@ -92,7 +92,7 @@ class HiddenTables:
         wanted = self.expected(instants if view.partition else instants[-1:])
         if not list(output.rglob("*.parquet")):
             return ("nothing was written",)
-        return differences(wanted, _read(output, wanted, view.partition), [*view.grain, "as_of"])
+        return differences(wanted, output, [*view.grain, "as_of"])
 
     def expected(self, instants: tuple[datetime | None, ...]) -> pa.Table:
         """The right output for the cut-offs together."""
@@ -113,15 +113,6 @@ def query(tables: Path, sql: str, as_of: datetime | None) -> pa.Table:
             source = f"read_parquet('{files}', hive_partitioning = true)"
             connection.execute(f"CREATE VIEW {place.stem} AS SELECT * FROM {source}")
         return connection.sql(sql, params={"as_of": as_of} if "$as_of" in sql else None).to_arrow_table()
-
-
-def _read(output: Path, wanted: pa.Table, partition: str | None) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.dataset as ds
-
-    of_folders = pa.schema([wanted.schema.field(partition)]) if partition else None
-    partitioning = ds.partitioning(of_folders, flavor="hive") if of_folders else None
-    return ds.dataset(output, format="parquet", partitioning=partitioning, exclude_invalid_files=True).to_table()
 
 
 def command_line(settings: str, instant: datetime | None, script: str) -> list[str]:
