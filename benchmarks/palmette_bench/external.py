@@ -21,14 +21,10 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from palmette_bench.forecast_at_origin import ForecastRequest, forecast_at_origin
-
-if TYPE_CHECKING:
-    import pandas as pd
+from palmette_bench.forecast_at_origin import forecast_at_origin
 
 KINDS = ("tabular", "text", "image", "audio", "multimodal", "relational")
 NODES, SERIES = "node_classification", "ts_forecasting"
@@ -49,7 +45,7 @@ def main(
 ) -> None:
     """Write predictions for a test file within BUDGET seconds, as comparisons of AutoML systems ask for them."""
     if task == SERIES:
-        forecast(train_csv, test_features_csv, target, metric, budget).to_csv(out, index=False)
+        forecast_at_origin(train_csv, test_features_csv, target, metric, budget).to_csv(out, index=False)
         return
     # These take seconds, and most calls for a series have their model.
     from palmette.automl.task_spec.spec import Clusters, TaskSpec
@@ -67,29 +63,9 @@ def main(
         positive=os.environ.get("PEERS_POSITIVE", "") if problem == "classification" else "",
         clusters=Clusters(count=int(os.environ.get("PEERS_CLUSTERS") or 0) or None),
         budget=budget,
-        seed=_seed(),
+        seed=int(os.environ.get("PEERS_SEED", "0")),
     )
     with temporary_folder() as folder:
         run = ExternalRun.of(spec, train.samples, folder)
         run.search(started)
         run.predict(asked).to_csv(out, index=False)
-
-
-def _seed() -> int:
-    return int(os.environ.get("PEERS_SEED", "0"))
-
-
-def forecast(train: Path, history: Path, target: str, metric: str, budget: float) -> pd.DataFrame:
-    """The rows after a history, by the model that the first call builds."""
-    given = os.environ
-    request = ForecastRequest(
-        targets=target.split(","),
-        horizon=int(given["PEERS_HORIZON"]),
-        time=given["PEERS_TIME"],
-        frequency=given.get("PEERS_FREQUENCY", ""),
-        series=given.get("PEERS_SERIES_ID", ""),
-        metric=metric,
-        seconds=budget,
-        seed=_seed(),
-    )
-    return forecast_at_origin(request, train, history, Path(given["PEERS_STATE"]))

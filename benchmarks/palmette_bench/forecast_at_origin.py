@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from palmette.errors import MachineError
 
@@ -18,31 +17,15 @@ SPARE = 100
 """Rows passed to the model beyond those that a forecast uses."""
 
 
-class ForecastRequest(NamedTuple):
-    """What to forecast, and the time to build the model."""
-
-    targets: Sequence[str]
-    horizon: int
-    time: str
-    """The column of time stamps or step numbers."""
-    frequency: str = ""
-    """A pandas offset; empty for numbered steps."""
-    series: str = ""
-    """The column that names the series; empty for a single series."""
-    metric: str = ""
-    """Metric of the run; ignored if it is not a forecasting metric."""
-    seconds: float = 120.0
-    seed: int = 0
-
-
-def forecast_at_origin(request: ForecastRequest, train: Path, history: Path, state: Path) -> pd.DataFrame:
+def forecast_at_origin(train: Path, history: Path, targets: str, metric: str, seconds: float) -> pd.DataFrame:
     """Returns the rows that follow a history: a column for each target, series one after the other.
 
     Args:
-        request: What to forecast.
         train: CSV file of the rows to learn from, the same at each origin.
         history: CSV file of all rows before the origin.
-        state: Folder that is empty at the first origin and kept until the last.
+        targets: Columns, separated by commas.
+        metric: Metric of the run; ignored if it is not a forecasting metric.
+        seconds: Budget of the run.
 
     Raises:
         UserError: a column is missing, or the series are too short.
@@ -50,13 +33,13 @@ def forecast_at_origin(request: ForecastRequest, train: Path, history: Path, sta
     """
     import pandas as pd
 
-    folder = state / FOLDER
+    folder, series = Path(os.environ["PEERS_STATE"]) / FOLDER, os.environ.get("PEERS_SERIES_ID", "")
     if not folder.exists():
-        _build(request, train, folder)
+        _build(train, folder, targets, metric, seconds)
     module = _package(folder)
     model = module.load(folder / "model")
     rows = pd.read_csv(history, dtype=str, keep_default_na=False)
-    groups = rows.groupby(request.series) if request.series else rows.groupby(lambda _: 0)
+    groups = rows.groupby(series) if series else rows.groupby(lambda _: 0)
     made: pd.DataFrame = module.predictions(model, groups.tail(last_rows(model[-1]) + SPARE))
     return made
 
@@ -68,26 +51,26 @@ def last_rows(estimator: Any) -> int:
     return max(nested) if nested else int(getattr(estimator, "lookback", 0) or estimator.lags)
 
 
-def _build(request: ForecastRequest, train: Path, folder: Path) -> None:
+def _build(train: Path, folder: Path, targets: str, metric: str, seconds: float) -> None:
     """Builds a model from all training rows, without a hold-out."""
     from palmette.automl.api import automl
     from palmette.automl.task_spec.vocabulary import vocabulary
 
-    known = vocabulary().metrics.get(request.metric)
+    given, known = os.environ, vocabulary().metrics.get(metric)
     os.environ["PALMETTE_MEMORY"] = "off"  # earlier runs on the same set are no part of what is compared
     automl(
         data=train,
-        target=",".join(request.targets),
+        target=targets,
         problem="forecasting",
-        horizon=str(request.horizon),
-        time=request.time,
-        metric=request.metric if known and "forecasting" in (known.problem, *known.also) else "",
+        horizon=given["PEERS_HORIZON"],
+        time=given["PEERS_TIME"],
+        metric=metric if known and "forecasting" in (known.problem, *known.also) else "",
         split="0%",
-        budget=request.seconds,
-        seed=request.seed,
+        budget=seconds,
+        seed=int(given.get("PEERS_SEED", "0")),
         out=folder,
-        frequency=request.frequency,
-        series=request.series,
+        frequency=given.get("PEERS_FREQUENCY", ""),
+        series=given.get("PEERS_SERIES_ID", ""),
     )
     if not folder.exists():
         raise MachineError(f"No package was delivered to {str(folder)!r}.", "See the run.", code="not-delivered")
