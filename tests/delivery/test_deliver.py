@@ -8,7 +8,7 @@ from forges import ForgeServer
 from git_by_hand import git
 
 from palmette.delivery import Change, Delivered, Target, Worktree, deliver, preflight
-from palmette.delivery.deliver import credentials, forge_of
+from palmette.delivery.deliver import forge_of, is_hosted
 from palmette.delivery.forge import PullRequestDraft
 from palmette.delivery.git import Git
 from palmette.delivery.worktree import export_base
@@ -174,7 +174,7 @@ def test_a_token_goes_to_its_own_host_alone(
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
     git(repository, "remote", "set-url", "origin", url)
     forge = forge_of(Target.model_validate(target), Git(repository), "origin")
-    assert bool(credentials(forge, Git(repository), "origin").token) is sent
+    assert is_hosted(url, forge) is sent
 
 
 def test_the_base_branch_is_exported_without_work_in_progress(repository: Path, tmp_path: Path) -> None:

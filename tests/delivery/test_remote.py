@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from git_by_hand import git
 
-from palmette.delivery.deliver import Credentials, Place, place_of, push
+from palmette.delivery.deliver import Place, place_of, push
+from palmette.delivery.forge import GitHub
 from palmette.delivery.git import Git, redact
 from palmette.delivery.worktree import Worktree
 from palmette.errors import DeliveryError
@@ -124,8 +125,9 @@ def test_a_remote_that_hangs_is_ended_with_all_it_started(
 ) -> None:
     git(worktree.path, "remote", "set-url", "origin", "ssh://nobody@127.0.0.1/x.git")
     monkeypatch.setenv("GIT_SSH_COMMAND", "sleep 30; true")
+    monkeypatch.setitem(push.__globals__, "PUSH_SECONDS", 0.5)
     with pytest.raises(DeliveryError, match=r"within 0\.5 s") as caught:
-        push(worktree, "origin", seconds=0.5)
+        push(worktree, "origin")
     assert caught.value.code == "push-timed-out"
 
 
@@ -169,7 +171,7 @@ def test_a_token_is_sent_in_a_header_and_shown_nowhere(worktree: Worktree, repos
 
     with host(shows) as place, pytest.raises(DeliveryError) as caught:
         git(worktree.path, "remote", "set-url", "origin", f"http://me:passw0rd@{place}/shop/offers.git")
-        push(worktree, "origin", Credentials("x-access-token", TOKEN))
+        push(worktree, "origin", GitHub("shop/offers", TOKEN, api=f"http://{place}"))
     assert caught.value.code == "push-unauthorised" and "No, Basic ***" in str(caught.value)
     assert seen[0].startswith("Basic ") and seen[0].partition(" ")[2] not in str(caught.value)
     assert TOKEN not in str(caught.value) and "passw0rd" not in str(caught.value)
@@ -188,7 +190,7 @@ def test_a_token_is_taken_to_no_host_that_the_remote_redirects_to(worktree: Work
         elsewhere = f"http://{other.replace('127.0.0.1', 'localhost')}/stolen/info/refs?service=git-receive-pack"
         with host(lambda handler: refusing(handler, 302, Location=elsewhere)) as place:
             git(worktree.path, "remote", "set-url", "origin", f"http://{place}/shop/offers.git")
-            push(worktree, "origin", Credentials("x-access-token", TOKEN))
+            push(worktree, "origin", GitHub("shop/offers", TOKEN, api=f"http://{place}"))
     assert caught.value.code == "remote-unreachable" and not reached
 
 

@@ -36,16 +36,6 @@ _FAILURES = (
 """Error code, description, and pattern of git's message; the first match counts."""
 
 
-class Credentials(NamedTuple):
-    """User and token for a push over http(s); empty to use git's own credentials."""
-
-    user: str = ""
-    token: str = ""
-
-
-ANONYMOUS = Credentials()
-
-
 class Place(NamedTuple):
     """A repository's location on the web."""
 
@@ -92,15 +82,16 @@ def _is_inside(url: str, source: RepositoryLocation) -> bool:
     return not path.startswith("/") or any(folder.is_relative_to(one) for one in (source.top, source.common))
 
 
-def push(worktree: Worktree, remote: str, credentials: Credentials = ANONYMOUS, seconds: float = PUSH_SECONDS) -> None:
-    """Pushes the branch, never by force. A token for an http(s) remote is sent only as a header."""
+def push(worktree: Worktree, remote: str, forge: Forge | None = None) -> None:
+    """Pushes the branch, never by force. The forge's token is sent to an http(s) remote only as a header."""
     url = remote_url(worktree.git, remote)
     if _is_inside(url, worktree.source):
         message = f"Remote {remote!r} ({url}) lies in the repository itself; what receives there came with it."
         raise DeliveryError(message, "Give it the address of a repository outside.", code="remote-inside")
-    settings = bearer_settings(url, *credentials)
-    secrets = (credentials.token, basic(*credentials)) if credentials.token else ()
-    git = replace(worktree.git, seconds=seconds, settings=settings, secrets=secrets)
+    git = replace(worktree.git, seconds=PUSH_SECONDS)
+    if forge and is_hosted(url, forge):
+        settings, secrets = bearer_settings(url, forge.user, forge.token), (forge.token, basic(forge.user, forge.token))
+        git = replace(git, settings=settings, secrets=secrets)
     ref = f"refs/heads/{worktree.branch.name}"
     done = git.attempt("push", "--porcelain", remote, f"{ref}:{ref}")
     if done.code == 0:
@@ -108,15 +99,14 @@ def push(worktree: Worktree, remote: str, credentials: Credentials = ANONYMOUS, 
     refused = "\n".join(line for line in done.out.splitlines() if line.startswith("!"))
     output = f"{done.err.strip()}\n{refused}".strip()
     if done.code is None:
-        code, what = "push-timed-out", f"did not answer within {seconds:g} s"
+        code, what = "push-timed-out", f"did not answer within {PUSH_SECONDS:g} s"
     else:
         code, what = next(
             ((code, what) for code, what, pattern in _FAILURES if re.search(pattern, output)),
             ("push-failed", "did not take the branch"),
         )
-    raise DeliveryError(
-        f"Remote {remote!r} ({redact(url, credentials.token)}) {what}: {output[-600:] or 'no message'}.", code=code
-    )
+    shown = redact(url, *git.secrets)
+    raise DeliveryError(f"Remote {remote!r} ({shown}) {what}: {output[-600:] or 'no message'}.", code=code)
 
 
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -187,7 +177,7 @@ def deliver(worktree: Worktree, change: Change, target: Target, folder: Path) ->
     try:
         forge = None if is_local else forge_of(target, worktree.git, remote or "origin")
         if remote is not None:
-            push(worktree, remote, credentials(forge, worktree.git, remote))
+            push(worktree, remote, forge)
             done = done.model_copy(update={"remote": remote})
         return done.model_copy(update={"opened": open_pull_request(forge, draft) if forge else None})
     except (DeliveryError, MachineError) as error:
@@ -258,9 +248,7 @@ def forge_of(target: Target, git: Git, remote: str) -> Forge:
     return (GitHub if target.target == "github" else GitLab)(project, token, web=web, api=target.api or "")
 
 
-def credentials(forge: Forge | None, git: Git, remote: str) -> Credentials:
-    """User and token for a push, if the token belongs to the forge that hosts the remote; empty otherwise."""
-    place = place_of(remote_url(git, remote))
-    if forge is None or place is None or place.host.split(":")[0] != forge.host:
-        return ANONYMOUS
-    return Credentials(forge.user, forge.token)
+def is_hosted(url: str, forge: Forge) -> bool:
+    """Whether a repository is on the host that the forge's token belongs to."""
+    place = place_of(url)
+    return place is not None and place.host.split(":")[0] == forge.host
