@@ -89,13 +89,8 @@ class GeneratedView:
     """Path in the repository to text: settings and script."""
 
 
-def write(tasks: Sequence[suite.BenchTask], folder: Path, sandbox: Sandbox) -> list[GeneratedView]:
-    """What a run without mistakes delivers for each task, by the actors that write it and by nothing else of a run."""
-    with WarmSpark(sandbox, access=Access(write=(folder,))) as spark:
-        return [_written(task, folder / task.name, spark) for task in tasks]
-
-
 def _written(task: suite.BenchTask, folder: Path, spark: WarmSpark) -> GeneratedView:
+    """What a run without mistakes delivers, by the actors that write it and by nothing else of a run."""
     opened = OpenTask.open(task.name, suite.prepare(task, folder), folder / "scratch", spark.sandbox, spark)
     made: dict[str, object] = {"request": opened.inputs.request}
     for name in WRITERS:
@@ -193,29 +188,19 @@ def median(costs: Sequence[QueryCost]) -> QueryCost:
     return QueryCost(**middle, plan=costs[-1].plan)
 
 
-@dataclass(frozen=True)
-class SpeedOptions:
-    """What is to be measured."""
-
-    sizes: tuple[int, ...] = (1_000_000,)
-    """Offer interactions, smallest first."""
-    runs: int = 3
-    minutes: float = 30.0
-    memory: str = "6g"
-    """Of Spark."""
-
-
-def comparisons(tasks: Sequence[suite.BenchTask], options: SpeedOptions, folder: Path) -> Iterator[SpeedComparison]:
-    """All tasks at each size; `folder` holds the tables, at most those of two sizes."""
-    until, sandbox = time.monotonic() + 60 * options.minutes, Sandbox()
-    written = write(tasks, folder / "tasks", sandbox)
+def comparisons(
+    tasks: Sequence[suite.BenchTask], sizes: Sequence[int], folder: Path, *, runs: int, minutes: float, memory: str
+) -> Iterator[SpeedComparison]:
+    """All tasks at each size, the smallest first; `folder` holds the tables, at most those of two sizes."""
+    until, sandbox, access = time.monotonic() + 60 * minutes, Sandbox(), Access(write=(folder,))
+    with WarmSpark(sandbox, access=access) as spark:
+        written = [_written(task, folder / "tasks" / task.name, spark) for task in tasks]
     (folder / "log").mkdir()
     log = EventLog(folder / "log")
-    access = Access(write=(folder,))
-    with WarmSpark(sandbox, memory=options.memory, access=access, settings={**JAVA, **log.settings}) as spark:
+    with WarmSpark(sandbox, memory=memory, access=access, settings={**JAVA, **log.settings}) as spark:
         track = SpeedTrack(folder, spark, log, until)
         before: dict[str, SpeedComparison] = {}
-        for rows in options.sizes:
+        for rows in sizes:
             if rows / TABLE_ROWS > track.left:
                 late = "there was no time for its tables"
                 yield from (SpeedComparison(task=task.name, rows=rows, note=late) for task in tasks)
@@ -224,7 +209,7 @@ def comparisons(tasks: Sequence[suite.BenchTask], options: SpeedOptions, folder:
             for one in written:
                 last = before.get(one.task.name)
                 expected = last.longest * rows / last.rows if last else 0.0
-                before[one.task.name] = track.compare(one, rows, options.runs, expected)
+                before[one.task.name] = track.compare(one, rows, runs, expected)
                 yield before[one.task.name]
             shutil.rmtree(folder / str(rows))
 
@@ -288,19 +273,16 @@ def _sizes(text: str) -> tuple[int, ...]:
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON instead of a table.")
 def main(names: tuple[str, ...], rows: str, plans: Path, as_json: bool, **limits: Any) -> None:
     """Time generated feature scripts beside the gold ones; exit status 1 when results differ or one is too slow."""
-    options = SpeedOptions(sizes=_sizes(rows), **limits)
-    tasks = chosen(names or ("all",))
-    found: dict[str, SpeedComparison] = {}
+    tasks, sizes = chosen(names or ("all",)), _sizes(rows)
     every: list[SpeedComparison] = []
     if not as_json:
         print(_line(*HEAD), _line(*["---"] * len(HEAD)), sep="\n", flush=True)
     with temporary_folder() as folder:
-        for one in comparisons(tasks, options, folder):
+        for one in comparisons(tasks, sizes, folder, **limits):
             if one.is_slow:
                 _keep_plans(one, plans)
             if not as_json:
-                print(row(one, found.get(one.task)), flush=True)
-            found[one.task] = one
+                print(row(one, next((each for each in every[::-1] if each.task == one.task), None)), flush=True)
             every.append(one)
     if as_json:
         print(json.dumps([figures(one) for one in every], indent=1))
