@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import yaml
 
 from palmette.automl.arguments import arguments_of
 from palmette.automl.endpoint.folder import differing, read_manifest
+from palmette.delivery.git import Git
 from palmette.engine import ArtefactStore, run_state
 from palmette_bench import toys
 from palmette_bench.kill_chain import RunRequest
@@ -99,12 +99,12 @@ class FeatureRuns:
     def job(self, place: Path) -> RunRequest:
         example = place / "example"
         shutil.copytree(self.run_file.parents[1], example, symlinks=True)
-        repository, remote = example / "repository", place / "remote.git"
-        for branch in _git(repository, "branch", "--format=%(refname:short)").split():
-            if branch != _git(repository, "branch", "--show-current"):  # of runs that the example has seen
-                _git(repository, "branch", "--delete", "--force", branch)
-        _git(place, "clone", "--quiet", "--bare", str(repository), str(remote))
-        _git(repository, "remote", "add", "origin", str(remote))
+        git, remote = Git(example / "repository"), place / "remote.git"
+        for branch in git("branch", "--format=%(refname:short)").split():
+            if branch != git("branch", "--show-current"):  # of runs that the example has seen
+                git("branch", "--delete", "--force", branch)
+        git("clone", "--quiet", "--bare", ".", str(remote))
+        git("remote", "add", "origin", str(remote))
         self.forge.opened.clear()
         run = yaml.safe_load(self.run_file.read_text("utf-8"))
         run["pull_request"] = {"target": "github", "remote": "origin", "project": "shop/offers", "api": self.forge.url}
@@ -114,22 +114,22 @@ class FeatureRuns:
         return RunRequest("features", {"run_file": str(file), "human": "none"})
 
     def wrong(self, place: Path, run: Path) -> Iterator[str]:
-        made, repository = _value(run, "pull_request"), place / "example" / "repository"
+        made, git = _value(run, "pull_request"), Git(place / "example" / "repository")
         if len(self.forge.opened) != 1:
             yield f"{len(self.forge.opened)} pull requests were opened"
-        commits = _git(repository, "rev-list", "--count", f"{made['base']}..{made['branch']}")
+        commits = git("rev-list", "--count", f"{made['base']}..{made['branch']}")
         if commits != "1":
             yield f"the branch has {commits} commits"
-        if _git(repository, "rev-parse", made["branch"]) != _git(place / "remote.git", "rev-parse", made["branch"]):
+        if git("rev-parse", made["branch"]) != Git(place / "remote.git")("rev-parse", made["branch"]):
             yield "the remote has another branch"
-        branches = _git(repository, "for-each-ref", "--format=%(refname)", "refs/heads").split()
+        branches = git("for-each-ref", "--format=%(refname)", "refs/heads").split()
         if len(branches) != 2:
             yield f"there are the branches {branches}"
-        if len(_git(repository, "worktree", "list").splitlines()) != 1:
+        if len(git("worktree", "list").splitlines()) != 1:
             yield "a worktree is left"
-        for lock in (repository / ".git").rglob("*.lock"):
+        for lock in (git.folder / ".git").rglob("*.lock"):
             yield f"{lock.name} is left in the repository"
-        _git(repository, "fsck", "--strict")
+        git("fsck", "--strict")
 
 
 class CountingForge:
@@ -184,8 +184,3 @@ def forge() -> Iterator[CountingForge]:
 
 def _value(run: Path, name: str) -> Any:
     return ArtefactStore(run).get(run_state(run).digests[name])
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, encoding="utf-8")
-    return done.stdout.strip()

@@ -1,28 +1,26 @@
 """Bugs about rows: multiplied, lost, chosen wrongly, read from the wrong table."""
 
 import ast
-from collections.abc import Iterator
 
 from palmette.features.checks.plan import prunable
 from palmette.features.script_tree import ScriptTree, called, spliced
 from palmette_bench.bugs.rewriting import first_place, on_output
 
 
-def joins(source: ScriptTree, kind: str) -> Iterator[ast.Call]:
-    for node in source.transform_nodes:
-        if isinstance(node, ast.Call) and called(node) == "join" and f"'{kind}'" in ast.unparse(node):
-            yield node
+def left_join(source: ScriptTree) -> ast.Call | None:
+    calls = (node for node in source.transform_nodes if isinstance(node, ast.Call) and called(node) == "join")
+    return next((node for node in calls if "'left'" in ast.unparse(node)), None)
 
 
 def inner_join(source: ScriptTree) -> str | None:
     """A left join becomes an inner one: entities without rows are lost."""
-    found = next(joins(source, "left"), None)
+    found = left_join(source)
     return spliced(source.text, found, ast.unparse(found).replace("'left'", "'inner'")) if found else None
 
 
 def fan_out(source: ScriptTree) -> str | None:
     """The right side of a join has its rows twice."""
-    found = next(joins(source, "left"), None)
+    found = left_join(source)
     if found is None or not found.args:
         return None
     right = ast.unparse(found.args[0])
@@ -31,7 +29,7 @@ def fan_out(source: ScriptTree) -> str | None:
 
 def missed_join(source: ScriptTree) -> str | None:
     """The keys of the right side never match; a default hides it."""
-    found = next(joins(source, "left"), None)
+    found = left_join(source)
     key = next(iter(source.view.grain), None)
     if found is None or key is None or not found.args:
         return None

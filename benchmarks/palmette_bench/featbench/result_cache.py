@@ -8,8 +8,6 @@ never remembered here, the journal does that: actors whose task a model answers 
 
 import hashlib
 import json
-import os
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -21,6 +19,7 @@ from pydantic import JsonValue
 import palmette
 import palmette_bench
 from palmette.engine import Actor, Attempt, Context, PastAttempt, Verdict, Violation
+from palmette.engine.storage import write_whole
 
 _MODULES = ("result_cache.py", "cached_harness.py", "open_task.py", "hidden.py", "differences.py", "gold.py")
 _PALMETTE = ("engine", "planners", "sandbox", "llm", "delivery", "features")
@@ -54,11 +53,8 @@ class ResultCache:
         begun = time.monotonic()
         found = CachedResult(make(), time.monotonic() - begun)
         self.misses += 1
-        if not keep(found.value):
-            return found
-        draft = path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-        draft.write_text(json.dumps(found._asdict(), ensure_ascii=False), encoding="utf-8")
-        draft.replace(path)
+        if keep(found.value):
+            write_whole(path, json.dumps(found._asdict(), ensure_ascii=False).encode())
         return found
 
 
