@@ -130,11 +130,11 @@ class _SpanReader:
 
     def cost(self) -> QueryCost:
         nodes = [name for event in self._plans.values() for name in _nodes(event["sparkPlanInfo"])]
-        written = (task.get("Shuffle Write Metrics", {}).get("Shuffle Bytes GeneratedView", 0) for task in self._tasks)
+        written = (task.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0) for task in self._tasks)
         return QueryCost(
             seconds=sum(self._took.values()) / 1000,
             cpu_seconds=sum(task.get("Executor CPU Time", 0) for task in self._tasks) / 1e9,
-            memory_mb=max((task.get("Peak Execution ResultCache", 0) for task in self._tasks), default=0) / _MB,
+            memory_mb=max((task.get("Peak Execution Memory", 0) for task in self._tasks), default=0) / _MB,
             shuffled_mb=sum(written) / _MB,
             spilled_mb=sum(task.get("Disk Bytes Spilled", 0) for task in self._tasks) / _MB,
             stages=self._stages,

@@ -35,16 +35,16 @@ def events(begun: float, number: int, cpu: float, memory: int) -> list[dict[str,
     """Of a program that begins then, in seconds, runs one command for two of them, and has two tasks."""
     now, sql = begun * 1000, "org.apache.spark.sql.execution.ui.SparkListener"
     connect = "org.apache.spark.sql.connect.service.SparkListenerConnectOperation"
-    written = {"Shuffle Bytes GeneratedView": 3 << 20}
+    written = {"Shuffle Bytes Written": 3 << 20}
     task = {"Executor CPU Time": cpu * 1e9, "Shuffle Write Metrics": written, "Disk Bytes Spilled": 1 << 20}
     return [
         {"Event": f"{connect}Started", "operationId": f"o{number}", "eventTime": now + 100},
         {"Event": f"{sql}SQLExecutionStart", "executionId": number, "time": now + 200,
          "physicalPlanDescription": "first", "sparkPlanInfo": {"nodeName": "Exchange", "children": []}},
         {"Event": "SparkListenerTaskEnd", "Task Info": {"Finish Time": now + 300},
-         "Task Metrics": task | {"Peak Execution ResultCache": memory << 20}},
+         "Task Metrics": task | {"Peak Execution Memory": memory << 20}},
         {"Event": "SparkListenerTaskEnd", "Task Info": {"Finish Time": now + 400},
-         "Task Metrics": task | {"Peak Execution ResultCache": 1 << 20}},
+         "Task Metrics": task | {"Peak Execution Memory": 1 << 20}},
         {"Event": "SparkListenerStageCompleted", "Stage Info": {"Completion Time": now + 500}},
         {"Event": f"{sql}SQLAdaptiveExecutionUpdate", "executionId": number, "physicalPlanDescription": "last",
          "sparkPlanInfo": PLAN},
