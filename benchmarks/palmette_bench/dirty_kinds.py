@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas as pd
 import yaml
 
 from palmette.documents import Model
@@ -104,8 +106,6 @@ class DirtyKind(Model):
 
     def _converted(self) -> bytes:
         """The table in the format of the file's suffix."""
-        import pandas as pd
-
         text = self._csv(self.rows)
         if self.file.endswith(".gz"):
             return gzip.compress(text)
@@ -174,8 +174,6 @@ def _to_sqlite(frame: Any, path: Path) -> None:
 
 
 def _to_duckdb(frame: Any, path: Path) -> None:
-    import duckdb
-
     with duckdb.connect(str(path)) as connection:
         connection.register("frame", frame)
         connection.execute("CREATE TABLE houses AS SELECT * FROM frame")

@@ -8,7 +8,8 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from palmette.automl.actors.guideline_writer.actor import GuidelineInput, blueprint_of, planned, proposal_of
 from palmette.automl.candidates import Blueprint, Selection
@@ -21,7 +22,7 @@ from palmette.automl.profile.profile import column_figures, target_figures
 from palmette.automl.project.built import BuiltPackage
 from palmette.automl.project.writer import write_package
 from palmette.automl.samples import Loaded, Samples
-from palmette.automl.samples.load import load
+from palmette.automl.samples.load import load, reload
 from palmette.automl.search.results import comparable, fit_seconds, fitted_rows
 from palmette.automl.search.runs import Search
 from palmette.automl.search.selection import select
@@ -29,9 +30,6 @@ from palmette.automl.splitting.data_splits import DataSplits, HoldOut, SplitRequ
 from palmette.automl.task_spec.spec import TaskSpec
 from palmette.errors import DeveloperError
 from palmette.sandbox import ExecutionResult, Sandbox
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIT_SHARE = 0.15
 """Of the budget, kept for the final fit."""
@@ -121,8 +119,6 @@ class ExternalRun:
 
 def plain_profile(samples: Samples, request: SplitRequest) -> Profile:
     """Figures of columns and target, without leaks."""
-    from palmette.automl.samples.load import reload
-
     table, target = reload(samples).table, request.target
     columns = [one for one in samples.columns if one.name != target]
     holdout = HoldOut(
@@ -141,8 +137,6 @@ def plain_profile(samples: Samples, request: SplitRequest) -> Profile:
 
 def table_of(made: Predictions) -> pd.DataFrame:
     """Predictions as the comparison reads them."""
-    import pandas as pd
-
     table = pd.DataFrame({"prediction": made.values})
     for place, name in enumerate(made.classes):
         assert made.probabilities is not None

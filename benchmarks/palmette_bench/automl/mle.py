@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from palmette.errors import InputError, Mistake
+from palmette_bench.automl.peers import PeerTask, dummy, lightgbm
 from palmette_bench.automl.runs import PALMETTE, run_command
 from palmette_bench.automl.scoring import is_loss, score
 from palmette_bench.automl.sets import bench_set, prepare
@@ -91,8 +92,6 @@ def medal_ranks(teams: int) -> tuple[float, float, float]:
 
 def rebuild_competition(name: str, root: Path, folder: Path, metric: str) -> None:
     """Writes a set as a competition; teams' scores lie between the dummy's and a little above LightGBM's."""
-    from palmette_bench.automl.peers import PeerTask, dummy, lightgbm
-
     one = bench_set(name)
     made = prepare(one, root, folder / "prepared" / "public")
     public, truth = folder / "prepared" / "public", made.questions[0].truth

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from palmette.features.frame import Frame
 from palmette.features.harness.connect import (
     CaseResult,
@@ -137,8 +139,6 @@ def _case(case: ScriptCase) -> list[Any]:
 
 
 def _kept(frame: Frame | None) -> str | None:
-    import pyarrow as pa
-
     if frame is None:
         return None
     out = io.BytesIO()
@@ -149,8 +149,6 @@ def _kept(frame: Frame | None) -> str | None:
 
 
 def _given(text: str | None) -> Frame | None:
-    import pyarrow as pa
-
     if text is None:
         return None
     with pa.ipc.open_stream(base64.b64decode(text)) as reader:

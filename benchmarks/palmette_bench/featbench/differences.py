@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import duckdb
+import pyarrow as pa
 
 TOLERANCE = {"double": 1e-7, "float": 1e-4}
 """Relative, and absolute where both are near 0: sums of floating numbers depend on their order."""
@@ -18,8 +17,6 @@ def differences(wanted: Path | pa.Table, found: Path | pa.Table, keys: Sequence[
 
     Rows are paired by `keys`, and those with equal keys by the order of their exact values.
     """
-    import duckdb
-
     with duckdb.connect(config={"threads": 2}) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, rows in (("a", wanted), ("b", found)):

@@ -12,6 +12,7 @@ from palmette.sandbox import Access, Sandbox, WarmSpark
 from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.featbench import stand_ins, suite
 from palmette_bench.featbench.faults.rates import probability
+from palmette_bench.featbench.hidden import HiddenTables
 from palmette_bench.featbench.open_task import OpenTask
 from palmette_bench.featbench.operations import count
 from palmette_bench.featbench.records import Condition, HiddenResult, RunRecord
@@ -157,8 +158,6 @@ def _outcome(
     task: suite.BenchTask, place: Path, memory: ResultCache, spark: WarmSpark, files: Mapping[str, str]
 ) -> HiddenResult:
     """Of a delivered view on hidden tables; equal views are run once."""
-    from palmette_bench.featbench.hidden import HiddenTables
-
     hidden = HiddenTables(task, place / "hidden")
     tested = {path: text for path, text in sorted(files.items()) if not path.startswith("tests/")}
     key = ["hidden", task.name, task.expected, hidden.rows, hidden.seed, tested]

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import duckdb
+import pyarrow as pa
 
 from palmette.documents import read_document
 from palmette.engine.actor import TextFile
@@ -28,9 +30,6 @@ from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.featbench.differences import differences
 from palmette_bench.featbench.records import HiddenResult
 from palmette_bench.featbench.suite import BenchTask, prepare
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 HIDDEN_ROWS = 3_000
 SECONDS = 600.0
@@ -96,16 +95,12 @@ class HiddenTables:
 
     def expected(self, instants: tuple[datetime | None, ...]) -> pa.Table:
         """The right output for the cut-offs together."""
-        import pyarrow as pa
-
         parts = [query(self.folder / "tables", self.task.expected, instant) for instant in instants]
         return pa.concat_tables(parts)
 
 
 def query(tables: Path, sql: str, as_of: datetime | None) -> pa.Table:
     """The rows that SQL of DuckDB selects from the tables of a folder; `$as_of` is the cut-off."""
-    import duckdb
-
     with duckdb.connect(config={"threads": 2}) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for place in sorted(tables.iterdir()):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-    Random = np.random.Generator
-    Numbers = np.ndarray[Any, np.dtype[Any]]
-
+Numbers = np.ndarray[Any, np.dtype[Any]]
 CUTOFF = dt.datetime(2025, 4, 1, tzinfo=dt.UTC)
 """The cut-off of the tasks; ten days of rows come after it."""
 DAYS, AFTER, INTERACTION_DAYS = 190, 10, 70
@@ -41,7 +39,7 @@ class Sizes(NamedTuple):
 class Chunk(NamedTuple):
     """What a chunk of rows is drawn from."""
 
-    random: Random
+    random: np.random.Generator
     sizes: Sizes
     first: int
     """Number of the chunk's first row."""
@@ -50,22 +48,16 @@ class Chunk(NamedTuple):
 
 def ids(part: Chunk, highest: int) -> Numbers:
     """Identifiers 1 to `highest`, a few of them far more often than the others."""
-    import numpy as np
-
     rank = (highest * part.random.random(part.rows) ** 2.5).astype(np.int64)
     return rank * 1_000_003 % highest + 1
 
 
 def numbers(part: Chunk) -> Numbers:
-    import numpy as np
-
     return np.arange(part.first + 1, part.first + part.rows + 1)
 
 
 def instants(part: Chunk) -> Numbers:
     """Microseconds since the epoch, in whole seconds."""
-    import numpy as np
-
     days = [CUTOFF + dt.timedelta(days=n) for n in range(AFTER - DAYS, AFTER)]
     weights = np.array([weight(day) for day in days])
     day = part.random.choice(DAYS, part.rows, p=weights / weights.sum()) - (DAYS - AFTER)
@@ -80,8 +72,6 @@ def weight(day: dt.datetime) -> float:
 
 def clock(part: Chunk) -> Numbers:
     """Time of the day: evenings are busier; one in a hundred is exactly midnight."""
-    import numpy as np
-
     hour = np.clip(part.random.normal(17, 4.5, part.rows), 0, 23.999)
     seconds = (hour * 3600).astype(np.int64) * (part.random.random(part.rows) > 0.01)
     return seconds * SECOND
@@ -89,8 +79,6 @@ def clock(part: Chunk) -> Numbers:
 
 def arrivals(part: Chunk, at: Numbers) -> Numbers:
     """When the rows can be read: seconds later mostly, up to six days for one in fifteen, some just at the cut-off."""
-    import numpy as np
-
     late = part.random.random(part.rows) < 1 / 15
     delay = np.where(late, part.random.integers(3600, 6 * 86400, part.rows), part.random.integers(1, 90, part.rows))
     held = (at < INSTANT) & (at >= INSTANT - 3 * DAY) & (part.random.random(part.rows) < 0.1)
@@ -98,38 +86,27 @@ def arrivals(part: Chunk, at: Numbers) -> Numbers:
 
 
 def times(micros: Numbers) -> pa.Array:
-    import pyarrow as pa
-
     return pa.array(micros, pa.int64()).cast(pa.timestamp("us", "UTC"))
 
 
 def dates(days: Numbers) -> pa.Array:
     """Dates, given as days from the cut-off."""
-    import pyarrow as pa
-
     return pa.array(days + INSTANT // DAY, pa.int32()).cast(pa.date32())
 
 
 def picked(part: Chunk, values: tuple[str, ...], missing: float = 0.0) -> pa.Array:
     """Values, the first ones oftenest, some missing."""
-    import numpy as np
-
     weights = 1 / np.arange(1, len(values) + 1)
     return text(values, part.random.choice(len(values), part.rows, p=weights / weights.sum()), part, missing)
 
 
 def text(values: tuple[str, ...] | pa.Array, index: Numbers, part: Chunk, missing: float = 0.0) -> pa.Array:
-    import pyarrow as pa
-
     gone = part.random.random(part.rows) < missing
     return pa.array(values, pa.string()).take(pa.array(index, mask=gone))
 
 
 def money(part: Chunk, mean: float, missing: float = 0.02) -> pa.Array:
     """Amounts with a heavy tail, zero now and then."""
-    import numpy as np
-    import pyarrow as pa
-
     cents = (part.random.lognormal(np.log(mean), 0.9, part.rows) * 100).astype(np.int64)
     cents *= part.random.random(part.rows) > 0.01
     amounts = pa.array(cents / 100, mask=part.random.random(part.rows) < missing)
@@ -138,25 +115,16 @@ def money(part: Chunk, mean: float, missing: float = 0.02) -> pa.Array:
 
 def unreadable(values: pa.Array, part: Chunk, share: float = 0.03) -> pa.Array:
     """Values as text, some of them `n/a`."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.if_else(pa.array(part.random.random(part.rows) < share), "n/a", values.cast(pa.string()))
 
 
 def keys(index: Numbers) -> pa.Array:
     """Merchant keys: m1, m2, ..."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     return pc.binary_join_element_wise("m", pa.array(index).cast(pa.string()), "")
 
 
 def descriptors(part: Chunk, merchants: Numbers) -> pa.Array:
     """Merchant texts `NAME*CITY*KEY`; one in fifty has the name only."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names = text(NAMES, merchants % len(NAMES), part)
     full = pc.binary_join_element_wise(names, picked(part, CITIES), keys(merchants), "*")
     return pc.if_else(pa.array(part.random.random(part.rows) < 0.02), names, full)

@@ -12,7 +12,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from palmette_bench.featbench.world import draws
 from palmette_bench.featbench.world.draws import (
@@ -27,9 +32,6 @@ from palmette_bench.featbench.world.draws import (
     Sizes,
 )
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 DIMENSION, CHUNK = 8, 1_000_000
 CATEGORIES = ("groceries", "dining", "travel", "fashion", "electronics", "home")
 DEPARTMENTS = ("food", "food", "leisure", "goods", "goods", "goods")
@@ -38,10 +40,6 @@ MCC = (5411, 5812, 4511, 5651, 5732, 5712)
 
 def write_tables(folder: Path, rows: int, seed: int) -> None:
     """Writes every table of the registry below `folder`: a Parquet file each, and a folder a day of interactions."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     folder.mkdir(parents=True, exist_ok=True)
     sizes = Sizes.of(rows)
     for number, (name, (count, make)) in enumerate(_TABLES.items()):
@@ -60,9 +58,6 @@ def write_tables(folder: Path, rows: int, seed: int) -> None:
 
 
 def _users(part: Chunk) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     number = draws.numbers(part)
     born = part.random.integers(1940, 2007, part.rows)
     return {
@@ -76,9 +71,6 @@ def _users(part: Chunk) -> dict[str, Any]:
 
 def _user_tiers(part: Chunk) -> dict[str, Any]:
     """Up to three tiers one after the other for each user; a change lies on a midnight."""
-    import numpy as np
-    import pyarrow as pa
-
     starts = np.sort(part.random.integers(-120, AFTER, (part.rows, 3)), axis=1) + np.arange(3)
     starts[:, 0] = -300
     user, turn = np.meshgrid(draws.numbers(part), np.arange(3), indexing="ij")
@@ -119,8 +111,6 @@ def _offer_states(part: Chunk) -> dict[str, Any]:
 
 
 def _merchants(part: Chunk) -> dict[str, Any]:
-    import pyarrow as pa
-
     number = draws.numbers(part)
     return {
         "merchant_key": draws.keys(number),
@@ -133,9 +123,6 @@ def _merchants(part: Chunk) -> dict[str, Any]:
 
 def _merchant_embeddings(part: Chunk) -> dict[str, Any]:
     """A vector near that of its category for each merchant, as a text model gives; some have none."""
-    import numpy as np
-    import pyarrow as pa
-
     centres = np.random.default_rng(7).normal(size=(len(CATEGORIES), DIMENSION))
     number = draws.numbers(part)
     vectors = centres[number % len(CATEGORIES)] + part.random.normal(scale=0.2, size=(part.rows, DIMENSION))
@@ -157,9 +144,6 @@ def _categories(part: Chunk) -> dict[str, Any]:
 
 
 def _category_interactions(part: Chunk) -> dict[str, Any]:
-    import numpy as np
-    import pyarrow as pa
-
     at = draws.instants(part)
     index = (len(CATEGORIES) * part.random.random(part.rows) ** 1.5).astype(np.int64)
     seconds = pa.array((part.random.lognormal(2.5, 1.0, part.rows)).astype(np.int64))
@@ -178,9 +162,6 @@ def _category_interactions(part: Chunk) -> dict[str, Any]:
 
 
 def _redemptions(part: Chunk) -> dict[str, Any]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     at = draws.instants(part)
     store = pa.array(part.random.integers(1, 40, part.rows)).cast(pa.string())
     till = pa.array(part.random.integers(1, 6, part.rows)).cast(pa.string())
@@ -199,8 +180,6 @@ def _redemptions(part: Chunk) -> dict[str, Any]:
 
 
 def _card_transactions(part: Chunk) -> dict[str, Any]:
-    import pyarrow as pa
-
     at = draws.instants(part)
     merchant = draws.ids(part, part.sizes.merchants)
     return {
@@ -219,9 +198,6 @@ def _card_transactions(part: Chunk) -> dict[str, Any]:
 
 def _account_transactions(part: Chunk) -> dict[str, Any]:
     """Bookings by whole days; debits are negative."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     amount = draws.money(part, 60).cast(pa.string())
     debit = pa.array(part.random.random(part.rows) < 0.75)
     signed = pc.if_else(debit, pc.binary_join_element_wise("-", amount, ""), amount)
@@ -237,8 +213,6 @@ def _account_transactions(part: Chunk) -> dict[str, Any]:
 
 def _recommendations(part: Chunk) -> dict[str, Any]:
     """The moments at which an offer was shown, and whether it was redeemed within two weeks."""
-    import numpy as np
-
     return {
         "recommendation_id": draws.numbers(part),
         "user_id": draws.ids(part, part.sizes.users),
@@ -250,9 +224,6 @@ def _recommendations(part: Chunk) -> dict[str, Any]:
 
 def _interaction_days(sizes: Sizes, seed: int) -> Iterator[tuple[dt.date, pa.Table]]:
     """The interactions of each day; one in fifty is delivered twice. Identifiers do not repeat otherwise."""
-    import numpy as np
-    import pyarrow as pa
-
     days = [CUTOFF + dt.timedelta(days=n) for n in range(AFTER - INTERACTION_DAYS, AFTER)]
     weights = np.array([draws.weight(day) for day in days])
     counts = np.random.default_rng([seed, 100]).multinomial(sizes.interactions, weights / weights.sum())
@@ -266,10 +237,6 @@ def _interaction_days(sizes: Sizes, seed: int) -> Iterator[tuple[dt.date, pa.Tab
 
 
 def _interactions(part: Chunk, midnight: int) -> dict[str, Any]:
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     at = midnight + draws.clock(part) * (part.random.random(part.rows) > 0.03)
     slot = pa.array(part.random.integers(1, 12, part.rows)).cast(pa.string())
     surface, box = draws.picked(part, ("home", "search", "mail")), draws.picked(part, ("carousel", "list", "banner"))
