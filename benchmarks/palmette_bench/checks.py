@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from palmette.delivery.markdown import table
 from palmette.engine.actor import Measurement, Verdict
 from palmette.features.checks import ALL, Check, ScriptUnderTest, run_checks
 from palmette.features.harness.connect import ConnectHarness
@@ -134,38 +135,23 @@ def report(sounds: Sequence[SoundResult], cells: Sequence[SeededResult]) -> str:
     caught = sum(bool(cell.caught_by) for cell in cells)
     kinds = list(dict.fromkeys(cell.kind for cell in cells))
     names = [sound.view for sound in sounds]
-    by_place = {(cell.kind, cell.view): cell for cell in cells}
+    by_place = {(cell.kind, cell.view): cell.caught_by or "**missed**" for cell in cells}
     seconds = sum(cell.seconds for cell in cells) / max(1, len(cells))
-    lines = [
+    mutants = {sound.view: sound.mutation.detail if sound.mutation else "not run" for sound in sounds}
+    parts = [
         "# What the checks catch",
-        "",
         "Made by `python -m palmette_bench checks --markdown FILE`.",
-        "",
         f"- Seeded bugs: {len(kinds)} kinds in {len(names)} views, {caught} of {len(cells)} caught "
-        f"({caught / max(1, len(cells)):.1%}), {seconds:.1f} s each on average.",
+        f"({caught / max(1, len(cells)):.1%}), {seconds:.1f} s each on average.\n"
         f"- False alarms on the correct scripts: {sum(len(sound.alarms) for sound in sounds)}.",
-        "",
-        "| view | all checks | false alarms | mutants |",
-        "|---|---|---|---|",
-    ]
-    for sound in sounds:
-        mutation = sound.mutation.detail if sound.mutation else "not run"
-        lines.append(f"| {sound.view} | {sound.seconds:.0f} s | {len(sound.alarms)} | {mutation} |")
-    lines += ["", f"| bug | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
-    for kind in kinds:
-        shown = [_shown(by_place.get((kind, name))) for name in names]
-        lines.append(f"| {kind} | {' | '.join(shown)} |")
-    lines += [
-        "",
+        table(
+            ("view", "all checks", "false alarms", "mutants"),
+            [(one.view, f"{one.seconds:.0f} s", str(len(one.alarms)), mutants[one.view]) for one in sounds],
+        ),
+        table(("bug", *names), [(kind, *(by_place.get((kind, name), "–") for name in names)) for kind in kinds]),
         "A dash: this kind of bug has no place in the script. A name: the cheapest check that caught it.",
     ]
-    return "\n".join(lines) + "\n"
-
-
-def _shown(cell: SeededResult | None) -> str:
-    if cell is None:
-        return "–"
-    return cell.caught_by or "**missed**"
+    return "\n\n".join(parts) + "\n"
 
 
 def is_good(sounds: Sequence[SoundResult], cells: Sequence[SeededResult]) -> bool:

@@ -1,16 +1,14 @@
 """The plots of a study, as PNG: as the paper's, with the published figures beside the measured ones."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from palmette_bench.featbench.metrics import ORDER
 from palmette_bench.featbench.records import ActorTally
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 COLOURS = {"offline": "#1b7f5c", "model": "#6a4c93", "sequential": "#3b6ea5", "random": "#d98b2b"}
 GREY, RED = "#b8b8b8", "#c0504d"
@@ -102,9 +100,7 @@ def curves(lines: Sequence[Curve], label: str) -> bytes:
     return _figure(draw, (7, 4))
 
 
-def _figure(draw: Callable[[Any], None], size: tuple[float, float]) -> bytes:
-    from matplotlib.figure import Figure
-
+def _figure(draw: Callable[[Axes], None], size: tuple[float, float]) -> bytes:
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from palmette.automl.report.figures import wilson
+from palmette.delivery.markdown import table
 from palmette_bench.featbench import plots
 from palmette_bench.featbench.faults import CATALOGUE
 from palmette_bench.featbench.faults.rates import PASS, PUBLISHED
@@ -59,8 +60,7 @@ class Page:
         self.blocks.append(text)
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
-        self.blocks.append("\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]))
+        self.blocks.append(table(header, rows))
 
     def plot(self, name: str, about: str, png: bytes) -> None:
         (self.folder / self.name).mkdir(exist_ok=True)
