@@ -74,8 +74,6 @@ class PreparedSet:
     data: tuple[Path, ...]
     """What the run is given."""
     questions: tuple[Question, ...]
-    target: str
-    """The column to predict, as it is called in the data; empty for clustering."""
     given: bool
     """Whether the rows to predict are among the data."""
 
@@ -126,7 +124,7 @@ def _rows(one: BenchSet, folder: Path, into: Path) -> PreparedSet:
     files = ("train.csv",) if clusters else ("train.csv", "rows.csv")
     # A table of paths needs its folder; a file alone is enough elsewhere.
     data = (into,) if (into / "files").is_dir() else tuple(into / name for name in files)
-    return PreparedSet(data, (Question(into / "rows.csv", truth),), "" if clusters else one.target, not clusters)
+    return PreparedSet(data, (Question(into / "rows.csv", truth),), not clusters)
 
 
 def _graph(one: BenchSet, folder: Path, into: Path) -> PreparedSet:
@@ -142,7 +140,7 @@ def _graph(one: BenchSet, folder: Path, into: Path) -> PreparedSet:
     pd.concat([asked, rest]).drop(columns=["split", one.target]).to_csv(into / "rows.csv", index=False)
     pd.read_csv(folder / "edges.csv.gz").to_csv(into / "edges.csv", index=False)
     data = tuple(into / f"{name}.csv" for name in ("train", "rows", "edges"))
-    return PreparedSet(data, (Question(data[1], asked[one.target].to_numpy(dtype=object)),), one.target, True)
+    return PreparedSet(data, (Question(data[1], asked[one.target].to_numpy(dtype=object)),), True)
 
 
 def _series(one: BenchSet, table: pd.DataFrame, into: Path) -> PreparedSet:
@@ -160,7 +158,7 @@ def _series(one: BenchSet, table: pd.DataFrame, into: Path) -> PreparedSet:
         file = into / f"history_{number}.csv"
         table.iloc[:origin].to_csv(file, index=False)
         questions.append(Question(file, table[one.target].iloc[origin : origin + one.horizon].to_numpy(dtype=object)))
-    return PreparedSet((into / "train.csv",), tuple(questions), one.target, False)
+    return PreparedSet((into / "train.csv",), tuple(questions), False)
 
 
 def _table(folder: Path) -> pd.DataFrame:

@@ -55,7 +55,6 @@ class StudyOptions:
     planner_model: str = ""
     """Of the planner `model`."""
     seed: int = 0
-    workers: int = 2
 
 
 def chosen(wanted: Sequence[str]) -> list[suite.BenchTask]:
@@ -121,7 +120,7 @@ def experiment(options: StudyOptions, out: Path, done: Callable[[RunRecord, int]
             options.seed,
             planner_services=lambda opened: {**opened.services, "models": models},
         )
-        return study.run(every, report, options.workers)
+        return study.run(every, report)
 
 
 def _with_stand_ins(

@@ -44,9 +44,7 @@ class SharedWorkbench(Workbench):
 class OpenTask:
     """One task, opened."""
 
-    name: str
     inputs: RunInputs
-    bench: Workbench
     topology: Topology
     services: Mapping[str, object]
     actors: Mapping[str, Actor]
@@ -78,9 +76,7 @@ class OpenTask:
         )
         topology = load_topology(TOPOLOGY).value
         services = services_of(inputs.view, bench, models)
-        return cls(
-            name, inputs, bench, topology, services, build_actors(topology, services), _digest(name, inputs, bench)
-        )
+        return cls(inputs, topology, services, build_actors(topology, services), _digest(name, inputs, bench))
 
     def forget_deliveries(self) -> None:
         """Takes the branches of earlier runs away, so that each run starts from the team's base."""

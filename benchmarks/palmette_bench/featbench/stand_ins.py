@@ -119,13 +119,13 @@ class StandInTask(OpenTask):
     def forget_deliveries(self) -> None: ...
 
 
-def open_stand_in(name: str = "stand-ins", *, vague: bool = False) -> OpenTask:
+def open_stand_in(*, vague: bool = False) -> OpenTask:
     files = {part: TextFile(path=f"{part}.yaml", text="") for part in ("fsc", "dfr", "run")}
     run = SimpleNamespace(budget=SimpleNamespace(steps=40, attempts=80, minutes=5), seed=0)
     inputs: Any = SimpleNamespace(request=RunRequest(**files), view=None, run=run, repository=Path())
     actors = {actor: cast(Actor, StandIn(actor, vague=vague)) for actor in MAKES}
     digest = "vague stand-ins" if vague else "stand-ins"
-    return StandInTask(name, inputs, cast(Any, None), load_topology(TOPOLOGY).value, {}, actors, digest)
+    return StandInTask(inputs, load_topology(TOPOLOGY).value, {}, actors, digest)
 
 
 def kind(actor: str, *, latent: bool, number: int = 0, text: str = "") -> FaultKind:
@@ -150,4 +150,4 @@ def catalogue() -> tuple[FaultKind, ...]:
 
 
 def task(name: str, rate: float, *, vague: bool = False) -> StudyTask:
-    return StudyTask(name, lambda: open_stand_in(name, vague=vague), lambda _: HiddenResult(), rate)
+    return StudyTask(name, lambda: open_stand_in(vague=vague), lambda _: HiddenResult(), rate)
