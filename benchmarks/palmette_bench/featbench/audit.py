@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import click
@@ -21,8 +20,7 @@ from palmette.features.cutoffs import cutoffs
 from palmette.features.oracle import expected
 from palmette.features.samples import read_sample, sample_of
 from palmette.features.spec.resolve import load_view
-from palmette.features.spec.run import CutoffInterval
-from palmette.features.spec.view import AS_OF, View
+from palmette.features.spec.view import AS_OF
 from palmette.sandbox import WarmSpark
 from palmette.sandbox.temporary import temporary_folder
 from palmette_bench.featbench.differences import differences
@@ -50,17 +48,12 @@ def static(task: BenchTask) -> Iterator[str]:
     yield from (f"{name} does not mean the same in words" for name in first if first[name] != second.get(name))
 
 
-def instants(task: BenchTask, view: View) -> tuple[datetime | None, ...]:
-    """The cut-offs that the task's run file asks for."""
-    return cutoffs(view, CutoffInterval.model_validate(task.description.interval.model_dump(exclude_none=True)))
-
-
 def meant(task: BenchTask, base: Path) -> Iterator[str]:
     """Where the specification, by the oracle, differs from the SQL on the tables below `base`."""
     view = task.view
     samples = {name: sample_of(table, base) for name, table in view.tables.items()}
     frames = {name: read_sample(sample) for name, sample in samples.items() if sample}
-    for instant in instants(task, view):
+    for instant in cutoffs(view, task.description.interval):
         found = expected(view, frames, instant)
         yield from (f"the oracle has no {name}: {reason}" for name, reason in found.skipped.items())
         wanted = query(base / "tables", task.expected, instant)

@@ -14,11 +14,13 @@ import yaml
 
 from palmette.delivery.git import Git
 from palmette.documents import Model, read_document
-from palmette.errors import UserError, nearest
+from palmette.errors import UserError, did_you_mean
 from palmette.features.spec.fsc import FeatureSpec
 from palmette.features.spec.resolve import load_view
+from palmette.features.spec.run import CutoffInterval
 from palmette.features.spec.view import View
 from palmette_bench.featbench.gold import script_of, settings_of
+from palmette_bench.featbench.world.draws import CUTOFF
 from palmette_bench.featbench.world.tables import write_tables
 
 COMPUTATIONS = ("aggregate", "expression", "lookup", "derive")
@@ -27,14 +29,6 @@ HERE = Path(__file__).parent
 WORLD = HERE / "world"
 SAMPLE_ROWS = 1_500
 """Offer interactions of the sample that a run works on; all tables together have some thousand rows."""
-
-
-class TaskInterval(Model):
-    """The interval of the run file: one cut-off, or the days of [start, end)."""
-
-    as_of: str | None = None
-    start: str | None = None
-    end: str | None = None
 
 
 class TaskDescription(Model):
@@ -52,7 +46,8 @@ class TaskDescription(Model):
     """What it tries, in a sentence."""
     words: dict[str, str]
     """By feature: the same computation in words."""
-    interval: TaskInterval = TaskInterval(as_of="2025-04-01T00:00:00Z")
+    interval: CutoffInterval = CutoffInterval(as_of=CUTOFF)
+    """Of the run file."""
 
 
 class BenchTask(Model):
@@ -124,12 +119,8 @@ def task(name: str) -> BenchTask:
     """
     by_name = {known: task for task in tasks() for known in (task.name, *task.description.aliases)}
     if name not in by_name:
-        meant = nearest(name, by_name)
-        raise UserError(
-            f"FeatBench has no task {name!r}.",
-            f"Did you mean {meant!r}?" if meant else f"The tasks are {', '.join(one.name for one in tasks())}.",
-            code="unknown-task",
-        )
+        message = f"FeatBench has no task {name!r}.{did_you_mean(name, by_name)}"
+        raise UserError(message, f"The tasks are {', '.join(one.name for one in tasks())}.", code="unknown-task")
     return by_name[name]
 
 
@@ -154,7 +145,7 @@ def prepare(task: BenchTask, folder: Path, rows: int = SAMPLE_ROWS, seed: int = 
             "utilities": ["recsys_features/lib"],
             "config_class": "recsys_features.settings:ViewSettings",
         },
-        "interval": task.description.interval.model_dump(exclude_none=True),
+        "interval": task.description.interval.model_dump(mode="json", exclude_none=True),
         "output": {"path": f"repository/lake/{task.name}"},
         "seed": seed,
     }

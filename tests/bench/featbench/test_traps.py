@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from palmette_bench.featbench.audit import instants
+from palmette.features.cutoffs import cutoffs
 from palmette_bench.featbench.differences import differences
 from palmette_bench.featbench.hidden import HIDDEN_ROWS, query
 from palmette_bench.featbench.suite import task, tasks
@@ -110,11 +110,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_hidden_tables_tell(name: str, tables: Path) -> None:
     one = task(name)
     view = one.view
-    cutoffs = instants(one, view)
-    wanted = [query(tables, one.expected, instant) for instant in cutoffs]
+    instants = cutoffs(view, one.description.interval)
+    wanted = [query(tables, one.expected, instant) for instant in instants]
     for mistake, (right, instead) in TRAPS[name].items():
         assert right in one.expected, mistake
-        given = [query(tables, one.expected.replace(right, instead), instant) for instant in cutoffs]
+        given = [query(tables, one.expected.replace(right, instead), instant) for instant in instants]
         assert wanted[0].schema == given[0].schema, f"{mistake}: the columns are others"
         pairs = zip(wanted, given, strict=True)
         assert any(differences(*pair, [*view.grain, "as_of"]) for pair in pairs), mistake
