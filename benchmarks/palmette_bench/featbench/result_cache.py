@@ -19,6 +19,7 @@ from pydantic import JsonValue
 import palmette
 import palmette_bench
 from palmette.engine import Actor, Attempt, Context, PastAttempt, Verdict, Violation
+from palmette.engine.artefacts import plain
 from palmette.engine.storage import write_whole
 
 _MODULES = ("result_cache.py", "cached_harness.py", "open_task.py", "hidden.py", "differences.py", "gold.py")
@@ -105,27 +106,25 @@ class CachedActor:
         reduced = replace(_bare(context), evidence=context.evidence, attempt=context.attempt, attempts=context.attempts)
         if getattr(self._actor, "model", None) is not None:
             return self._actor.run(input, context)
-        past = [_data(attempt) for attempt in context.attempts]
-        key = [_data(input), context.seed, _all(context.evidence), context.attempt, past]
-        found = self._recall("run", key, lambda: _as_json(self._actor.run(input, reduced)))
+        key = [input, context.seed, context.evidence, context.attempt, context.attempts]
+        found = self._recall("run", key, lambda: self._actor.run(input, reduced))
         output = None if found["output"] is None else self.Output.model_validate(found["output"])
         violations = tuple(map(Violation.model_validate, found["violations"]))
         return Attempt(output, found["reason"], found["fix"], violations)
 
     def check(self, input: Any, output: Any, context: Context) -> Verdict:
         reduced = replace(_bare(context), attempts=tuple(_only(context.attempts, self._reads)))
-        key = [_data(input), _data(output), context.seed, [_data(attempt) for attempt in reduced.attempts]]
-        return Verdict.model_validate(
-            self._recall("check", key, lambda: self._actor.check(input, output, reduced).model_dump(mode="json"))
-        )
+        key = [input, output, context.seed, reduced.attempts]
+        return Verdict.model_validate(self._recall("check", key, lambda: self._actor.check(input, output, reduced)))
 
     def implicated(self, violation: Violation, output: Any) -> str | None:
         return self._actor.implicated(violation, output)
 
-    def _recall(self, what: str, key: list[JsonValue], make: Callable[[], JsonValue]) -> Any:
+    def _recall(self, what: str, key: list[Any], make: Callable[[], Any]) -> Any:
         if self._memory is None:
-            return make()
-        found = self._memory.recall([self._opened, self.name, what, *key], make)
+            return plain(make())
+        depends_on = plain([self._opened, self.name, what, *key])
+        found = self._memory.recall(depends_on, lambda: plain(make()))
         self._work.seconds += found.seconds
         return found.value
 
@@ -142,17 +141,3 @@ def _only(attempts: Iterable[PastAttempt], codes: frozenset[str]) -> Iterable[Pa
     found = sorted({violation.code for attempt in attempts for violation in attempt.violations} & codes)
     for number, code in enumerate(found, 1):
         yield PastAttempt(number=number, reason="", fix="", violations=(Violation(code=code, message=""),))
-
-
-def _as_json(attempt: Attempt[Any]) -> JsonValue:
-    output = None if attempt.output is None else _data(attempt.output)
-    return {"output": output, "reason": attempt.reason, "fix": attempt.fix, "violations": _all(attempt.violations)}
-
-
-def _all(violations: Iterable[Violation]) -> list[JsonValue]:
-    return [_data(violation) for violation in violations]
-
-
-def _data(value: Any) -> JsonValue:
-    dumped: JsonValue = value.model_dump(mode="json")
-    return dumped

@@ -21,6 +21,7 @@ from palmette.features.artefacts import Config, FeatureDelivery, RunRequest, Scr
 from palmette.features.environment import TOPOLOGY
 from palmette_bench.featbench.faults import CATALOGUE, Faulted, FaultKind, FaultSite
 from palmette_bench.featbench.faults.faulty import VARIETY
+from palmette_bench.featbench.faults.kind import with_text
 from palmette_bench.featbench.open_task import OpenTask
 from palmette_bench.featbench.records import HiddenResult
 from palmette_bench.featbench.study import StudyTask
@@ -133,8 +134,7 @@ def kind(actor: str, *, latent: bool, number: int = 0, text: str = "") -> FaultK
     artefact, how = MAKES[actor], "latent" if latent else "loud"
 
     def mutate(output: Any, site: FaultSite) -> Faulted:  # noqa: ARG001 - as all take it
-        file = output.file.model_copy(update={"text": text or f"{how} {number}\n"})
-        return Faulted(output.model_copy(update={"file": file}))
+        return Faulted(with_text(output, text or f"{how} {number}\n"))
 
     return FaultKind(f"{artefact} {how} {number}", actor, latent, frozenset({f"{artefact}-wrong"}), mutate)
 

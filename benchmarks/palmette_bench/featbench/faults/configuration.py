@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from palmette.features.artefacts import Config
-from palmette_bench.featbench.faults.kind import Faulted, FaultKind, FaultSite, anywhere
+from palmette_bench.featbench.faults.kind import Faulted, FaultKind, FaultSite, anywhere, with_text
 
 REFUSED = frozenset({"config-refused", "config-fact", "team-code-failed"})
 DOWNSTREAM = frozenset({"script-failed", "sample-mismatch", "no-data-written", "output-schema"})
@@ -24,8 +24,8 @@ def _edited(config: Config, changes: Mapping[tuple[str | int, ...], Any]) -> Con
         for key in place[:-1]:
             node = node[key]
         node[place[-1]] = value
-    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    return config.model_copy(update={"file": config.file.model_copy(update={"text": text})})
+    edited: Config = with_text(config, yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+    return edited
 
 
 def _at(config: Config, place: Sequence[str | int]) -> Any:

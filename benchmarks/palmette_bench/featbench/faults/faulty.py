@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from palmette.engine import Actor, Attempt, Context, PastAttempt, Verdict, Violation
+from palmette.engine import Actor, Attempt, Context, Verdict, Violation
 from palmette.features.spec.view import View
 from palmette_bench.featbench.faults.kind import Faulted, FaultKind, FaultSite
 from palmette_bench.featbench.records import SeededFault
@@ -69,7 +69,8 @@ class Faulty:
         attempt = self.actor.run(input, self._innocent(context))
         if attempt.output is None:
             return attempt
-        struck = self._strike(attempt.output, FaultSite(self.view, lambda output: self._passes(input, output, context)))
+        site = FaultSite(self.view, lambda output: self.actor.check(input, output, context).ok)
+        struck = self._strike(attempt.output, site)
         return replace(attempt, output=struck.output, reason=attempt.reason or "Again.") if struck else attempt
 
     def check(self, input: Any, output: Any, context: Context) -> Verdict:
@@ -94,7 +95,7 @@ class Faulty:
         now = context.attempts[len(context.attempts) - (context.attempt - 1) :] if context.attempt > 1 else ()
         evidence = tuple(violation for violation in context.evidence if violation not in self._settled)
         own = sum(not self._of_fault(attempt.violations) for attempt in now)
-        numbered = tuple(_numbered(kept))
+        numbered = tuple(one.model_copy(update={"number": number}) for number, one in enumerate(kept, 1))
         return replace(context, attempts=numbered, attempt=1 + own, evidence=evidence)
 
     def _of_fault(self, violations: Iterable[Violation]) -> bool:
@@ -134,11 +135,3 @@ class Faulty:
             name, latent = (kind.name, kind.latent) if kind else ("", False)
             self.drawn.append(SeededFault(actor=self.name, draw=self._number, kind=name, latent=latent))
         return kind
-
-    def _passes(self, input: Any, output: Any, context: Context) -> bool:
-        return self.actor.check(input, output, context).ok
-
-
-def _numbered(attempts: Iterable[PastAttempt]) -> Iterable[PastAttempt]:
-    for number, attempt in enumerate(attempts, 1):
-        yield attempt.model_copy(update={"number": number})

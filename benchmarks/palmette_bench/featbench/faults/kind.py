@@ -38,6 +38,11 @@ def anywhere(change: Callable[[Any], Faulted | None]) -> Mutate:
     return mutate
 
 
+def with_text(output: Any, text: str) -> Any:
+    """An artefact with another text of its file."""
+    return output.model_copy(update={"file": output.file.model_copy(update={"text": text})})
+
+
 class FaultKind(NamedTuple):
     """A kind of fault of one actor."""
 

@@ -5,7 +5,7 @@ from palmette.features.checks import OWNERS
 from palmette.features.script_tree import parse
 from palmette_bench.bugs import KINDS as BUGS
 from palmette_bench.bugs import Bug
-from palmette_bench.featbench.faults.kind import Faulted, FaultKind, FaultSite, Mutate
+from palmette_bench.featbench.faults.kind import Faulted, FaultKind, FaultSite, Mutate, with_text
 
 OWN = frozenset(code for code, owner in OWNERS.items() if owner == "code_generator")
 CHOSEN = (
@@ -34,7 +34,7 @@ def _with(bug: Bug) -> Mutate:
         changed = bug.inject(parse(script.file.text, site.view, script.entry))
         if changed is None or changed == script.file.text:
             return None
-        return Faulted(script.model_copy(update={"file": script.file.model_copy(update={"text": changed})}))
+        return Faulted(with_text(script, changed))
 
     mutate.__doc__ = f"{bug.family.capitalize()}."
     return mutate

@@ -5,14 +5,10 @@ from typing import Any
 
 from palmette.features.artefacts import Template
 from palmette.features.signature import shape_of
-from palmette_bench.featbench.faults.kind import Faulted, FaultKind, anywhere
+from palmette_bench.featbench.faults.kind import Faulted, FaultKind, anywhere, with_text
 
 REFUSED = frozenset({"missing-function", "unresolved-import", "template-syntax", "path-not-allowed"})
 DOWNSTREAM = frozenset({"tests-not-run", "test-failed", "actor-crashed", "script-failed"})
-
-
-def _text(template: Template, text: str) -> Template:
-    return template.model_copy(update={"file": template.file.model_copy(update={"text": text})})
 
 
 def _conventions(template: Template, **changes: Any) -> Template:
@@ -23,14 +19,14 @@ def function_missing(template: Template) -> Faulted | None:
     """The skeleton lacks the function that writes."""
     name = shape_of(template.conventions, "write").name
     text = re.sub(rf"def {name}\(.*?raise NotImplementedError\n+", "", template.file.text, flags=re.DOTALL)
-    return Faulted(_text(template, text), (name,)) if text != template.file.text else None
+    return Faulted(with_text(template, text), (name,)) if text != template.file.text else None
 
 
 def parameter_renamed(template: Template) -> Faulted | None:
     """A predefined function takes its first parameter by another name."""
     name = shape_of(template.conventions, "build").name
     text = re.sub(rf"(def {name}\(\s*)(\w+)", r"\1\2_", template.file.text, count=1)
-    return Faulted(_text(template, text), (name,)) if text != template.file.text else None
+    return Faulted(with_text(template, text), (name,)) if text != template.file.text else None
 
 
 def import_of_nothing(template: Template) -> Faulted | None:
@@ -38,14 +34,14 @@ def import_of_nothing(template: Template) -> Faulted | None:
     package = (template.conventions.package or "team").split(".")[0]
     line = f"from {package}.common.helpers import prepared\n"
     text = re.sub(r"^(?=(from|import) (?!__future__))", line, template.file.text, count=1, flags=re.MULTILINE)
-    return Faulted(_text(template, text), ("common.helpers",)) if text != template.file.text else None
+    return Faulted(with_text(template, text), ("common.helpers",)) if text != template.file.text else None
 
 
 def broken_syntax(template: Template) -> Faulted | None:
     """A colon is missing."""
     text = re.sub(r"(def \w+\([^:]*?\)[^:\n]*):\n", r"\1\n", template.file.text, count=1)
     text = text if text != template.file.text else template.file.text.replace("raise ", "raise raise ", 1)
-    return Faulted(_text(template, text))
+    return Faulted(with_text(template, text))
 
 
 def other_package(template: Template) -> Faulted | None:

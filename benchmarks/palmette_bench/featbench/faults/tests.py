@@ -6,16 +6,12 @@ from collections.abc import Callable, Sequence
 
 from palmette.features.artefacts import Tests
 from palmette.features.script_tree import spliced
-from palmette_bench.featbench.faults.kind import Faulted, FaultKind, Mutate, anywhere
+from palmette_bench.featbench.faults.kind import Faulted, FaultKind, Mutate, anywhere, with_text
 
 FAILED = frozenset({"test-failed"})
 REFUSED = frozenset({"tests-not-run", "test-failed", "test-cannot-fail", "reaches-outside"})
 TOLERATED = 6
 """From so many tests on, one that fails is within the 20 % that the criterion lets pass."""
-
-
-def _text(tests: Tests, text: str) -> Tests:
-    return tests.model_copy(update={"file": tests.file.model_copy(update={"text": text})})
 
 
 def _functions(text: str) -> list[ast.FunctionDef]:
@@ -47,7 +43,7 @@ def _in_tests(change: Callable[[str, ast.FunctionDef], str | None], most: int | 
                 text, names = changed, [*names, function.name]
         if not names or (most is not None and len(functions) < TOLERATED):
             return None
-        return Faulted(_text(tests, text), tuple(names) if most is not None else ())
+        return Faulted(with_text(tests, text), tuple(names) if most is not None else ())
 
     mutate.__doc__ = change.__doc__
     return anywhere(mutate)
@@ -85,7 +81,7 @@ def wrong_import(tests: Tests) -> Faulted | None:
         return None
     module, name = match[-1]
     text = tests.file.text.replace(f"from {module} import {name}", f"from {module} import {name}_frame as {name}")
-    return Faulted(_text(tests, text), (f"{name}_frame",))
+    return Faulted(with_text(tests, text), (f"{name}_frame",))
 
 
 def writes_files(tests: Tests) -> Faulted | None:
@@ -96,7 +92,7 @@ def writes_files(tests: Tests) -> Faulted | None:
     lines = tests.file.text.splitlines(keepends=True)
     at = functions[0].body[-1].lineno - 1
     line = '    import shutil; shutil.copy("/etc/hostname", "/tmp")\n'
-    return Faulted(_text(tests, "".join([*lines[:at], line, *lines[at:]])))
+    return Faulted(with_text(tests, "".join([*lines[:at], line, *lines[at:]])))
 
 
 KINDS = (
