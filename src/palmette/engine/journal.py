@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from palmette.engine.events import EVENT, Entry, Event
+from palmette.engine.events import EVENT, CallAnswered, Entry, Event
 from palmette.engine.state import RunState, fold
 from palmette.engine.storage import LOCK, disk_errors, journal_errors, sync_folder, take_lock
 from palmette.errors import MachineError, RunError
@@ -33,15 +33,6 @@ _EVENTS = (
     "CREATE TABLE IF NOT EXISTS events "
     "(seq INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL)"
 )
-_PAID = (
-    "CREATE INDEX IF NOT EXISTS paid ON events (json_extract(body, '$.request'), json_extract(body, '$.answer')) "
-    "WHERE kind = 'call_answered'"
-)
-_ANSWER = (
-    "SELECT json_extract(body, '$.answer') FROM events "
-    "WHERE kind = 'call_answered' AND json_extract(body, '$.request') = ?"
-)
-
 _FOREIGN = (
     "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger') "
     "UNION ALL SELECT name FROM pragma_table_xinfo('events') WHERE hidden"
@@ -59,6 +50,8 @@ class Journal(AbstractContextManager["Journal"]):
             if not folder.is_dir():
                 folder.mkdir(parents=True, exist_ok=True)
                 sync_folder(folder.parent)
+        self.state, self.seq = RunState(), 0
+        self.answers: dict[str, str] = {}  # digests of the answers to paid calls, by the request's
         self._guard = threading.Lock()
         self._epoch = time.time() - time.monotonic()  # clock jumps do not reorder this process's events
         with ExitStack() as held:
@@ -71,11 +64,10 @@ class Journal(AbstractContextManager["Journal"]):
                 held.callback(self._connection.close)
                 self._connection.execute("PRAGMA journal_mode=WAL")
                 _check_version(self._connection, folder)
-                for statement in (_EVENTS, _PAID, f"PRAGMA user_version={SCHEMA}"):
-                    self._connection.execute(statement)
+                self._connection.execute(_EVENTS)
+                self._connection.execute(f"PRAGMA user_version={SCHEMA}")
                 self._files = {folder / LOCK: os.fstat(lock), self._path: self._path.stat()}
-                entries = _entries(self._connection)
-                self.state, self.seq = fold(entries), len(entries)
+                self._take(_entries(self._connection))
             self._held = held.pop_all()
 
     def append(self, *events: Event) -> list[Entry]:
@@ -86,8 +78,13 @@ class Journal(AbstractContextManager["Journal"]):
             with journal_errors(self._path, writes=True):
                 self._connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
                 entries = self._write(events, self._epoch + time.monotonic())
-            self.state, self.seq = fold(entries, self.state), self.seq + len(entries)
+            self._take(entries)
             return entries
+
+    def _take(self, entries: list[Entry]) -> None:
+        self.state, self.seq = fold(entries, self.state), self.seq + len(entries)
+        events = (entry.event for entry in entries)
+        self.answers |= {event.request: event.answer for event in events if isinstance(event, CallAnswered)}
 
     def _require_place(self) -> None:
         """Raises `MachineError` if the file was moved or another process could write to it."""
@@ -113,12 +110,6 @@ class Journal(AbstractContextManager["Journal"]):
                 cursor = self._connection.execute("INSERT INTO events (at, kind, body) VALUES (?, ?, ?)", row)
                 entries.append(Entry(seq=int(cursor.lastrowid or 0), at=at, event=event))
         return entries
-
-    def answer(self, request: str) -> str | None:
-        """Digest of the answer to a paid call, by the request's digest; None if unanswered."""
-        with self._guard, journal_errors(self._path, writes=False):
-            found = self._connection.execute(_ANSWER, (request,)).fetchone()
-        return str(found[0]) if found else None
 
     def close(self) -> None:
         with self._guard:  # SQLite crashes if a connection is closed while another thread uses it

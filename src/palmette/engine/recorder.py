@@ -105,14 +105,13 @@ class PaidCallCache:
         self.recorder = recorder
         self.store = store
         self._guard = threading.Lock()
-        self._in_flight: dict[str, Future[None]] = {}
-        self._reserved: dict[str, Spend] = {}
+        self._in_flight: dict[str, tuple[Spend, Future[None]]] = {}  # with the cost that is reserved
 
     def record_lost(self) -> None:
         """Journals calls during which an earlier process died. Only the process that holds the run may call it."""
         for mark in sorted(self.store.objects.glob(f".*{_MARK}")):
             key, asked = mark.name.removeprefix(".").removesuffix(_MARK), mark.read_text(encoding="utf-8")
-            if asked and self.recorder.journal.answer(key) is None:  # an incomplete marker: the call had not started
+            if asked and key not in self.recorder.journal.answers:  # an incomplete marker: the call had not started
                 self.recorder.record(e.CallFailed(**json.loads(asked), request=key, code=e.LOST, seconds=0.0))
             mark.unlink()
 
@@ -126,21 +125,20 @@ class PaidCallCache:
         key = self.store.put(request)
         while True:
             with self._guard:
-                known = self.recorder.journal.answer(key)
+                known = self.recorder.journal.answers.get(key)
                 if known is not None:
                     return self.store.get(known)
-                other = self._in_flight.get(key)
-                if other is None:
+                if key not in self._in_flight:
                     self._check(estimate)
-                    self._reserved[key], self._in_flight[key] = estimate, Future()
+                    self._in_flight[key] = estimate, Future()
                     break
+                _, other = self._in_flight[key]
             other.exception()  # waits; if that call failed, this one is made
         try:
             return self._make({**payer, "role": role}, key, make)
         finally:
             with self._guard:
-                del self._reserved[key]
-                self._in_flight.pop(key).set_result(None)
+                self._in_flight.pop(key)[1].set_result(None)
 
     def _make(self, asked: Mapping[str, Any], key: str, make: Callable[[], Paid]) -> JsonValue:
         require_room(self.store.folder)
@@ -168,7 +166,7 @@ class PaidCallCache:
             remedy = "Limit the tokens instead, or choose a model whose price is known."
             raise UserError(message, remedy, code="unknown-price")
         planned = estimate
-        for reserved in self._reserved.values():
+        for reserved, _ in self._in_flight.values():
             planned = planned.plus(reserved)
         limits = (
             ("tokens", spent.tokens, planned.tokens, budget.tokens),
