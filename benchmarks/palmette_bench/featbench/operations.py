@@ -17,70 +17,31 @@ A default for a missing value (`coalesce`), a join and an order are none of thes
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-METHODS: Mapping[str, str] = {
-    **dict.fromkeys(("filter", "where"), "filter"),
-    **dict.fromkeys(("replace", "fillna", "fill"), "replace"),
-    **dict.fromkeys(("groupBy", "groupby", "rollup", "cube"), "aggregate"),
-    **dict.fromkeys(("cast", "astype", "try_cast"), "convert"),
-    "when": "categorize",
-    **dict.fromkeys(("substr", "getField"), "extract"),
-    "withColumn": "compute",
+METHODS = {
+    "filter": "filter where",
+    "compute": "withColumn",
+    "replace": "replace fillna fill",
+    "aggregate": "groupBy groupby rollup cube",
+    "convert": "cast astype try_cast",
+    "categorize": "when",
+    "extract": "substr getField",
 }
-"""Called on a frame or a column."""
-
-FUNCTIONS: Mapping[str, str] = {
-    **dict.fromkeys(("regexp_replace", "translate", "replace"), "replace"),
-    **dict.fromkeys(
-        (
-            "to_date",
-            "try_to_date",
-            "to_timestamp",
-            "try_to_timestamp",
-            "to_number",
-            "try_to_number",
-            "to_char",
-            "date_format",
-            "from_unixtime",
-            "timestamp_millis",
-            "timestamp_micros",
-            "timestamp_seconds",
-        ),
-        "convert",
-    ),
-    "when": "categorize",
-    **dict.fromkeys(
-        (
-            "split",
-            "split_part",
-            "substring",
-            "substr",
-            "substring_index",
-            "regexp_extract",
-            "regexp_substr",
-            "get_json_object",
-            "json_tuple",
-            "from_json",
-            "year",
-            "quarter",
-            "month",
-            "weekofyear",
-            "day",
-            "dayofmonth",
-            "dayofweek",
-            "dayofyear",
-            "weekday",
-            "hour",
-            "minute",
-            "second",
-            "extract",
-            "date_part",
-        ),
-        "extract",
-    ),
+"""Called on a frame or a column, by kind."""
+FUNCTIONS = {
+    "replace": "regexp_replace translate replace",
+    "convert": "to_date try_to_date to_timestamp try_to_timestamp to_number try_to_number to_char date_format "
+    "from_unixtime timestamp_millis timestamp_micros timestamp_seconds",
+    "categorize": "when",
+    "extract": "split split_part substring substr substring_index regexp_extract regexp_substr get_json_object "
+    "json_tuple from_json year quarter month weekofyear day dayofmonth dayofweek dayofyear weekday hour minute second "
+    "extract date_part",
 }
-"""Of `pyspark.sql.functions`."""
+"""Of `pyspark.sql.functions`, by kind."""
+_METHODS, _FUNCTIONS = (
+    {name: kind for kind, names in table.items() for name in names.split()} for table in (METHODS, FUNCTIONS)
+)
 
 
 def count(script: str) -> Counter[str]:
@@ -97,10 +58,10 @@ def count(script: str) -> Counter[str]:
             continue
         function = node.func
         if isinstance(function, ast.Name):
-            found[FUNCTIONS.get(names.get(function.id, ""), "")] += 1
+            found[_FUNCTIONS.get(names.get(function.id, ""), "")] += 1
         elif isinstance(function, ast.Attribute):
             is_function = isinstance(function.value, ast.Name) and function.value.id in modules
-            found[(FUNCTIONS if is_function else METHODS).get(function.attr, "")] += 1
+            found[(_FUNCTIONS if is_function else _METHODS).get(function.attr, "")] += 1
             if not is_function:
                 found["compute"] += sum(1 for _ in _columns(function.attr, node))
     del found[""]  # calls that are none
