@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from palmette.engine.registry import load, names
@@ -21,12 +21,3 @@ def problems_of(tasks: Iterable[str], kinds: Collection[Kind]) -> tuple[str, ...
     every: dict[str, Any] = {name: load("problem", name) for name in names("problem")}
     special = frozenset(kind for one in every.values() for kind in one.needs) & {*kinds}
     return tuple(name for task in tasks for name, one in every.items() if one.task == task and one.needs == special)
-
-
-def structure_of(tables: Sequence[Any], repairs: Any) -> tuple[Sequence[Any], Any]:
-    """Returns the tables of rows, and what a problem reads from those beside them, e.g. edges; None for nothing."""
-    for name in names("problem"):
-        rows, found = load("problem", name).apart(tables, repairs)
-        if found is not None:
-            return rows, found
-    return tables, None

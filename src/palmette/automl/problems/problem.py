@@ -30,8 +30,6 @@ from palmette.engine.registry import load
 
 if TYPE_CHECKING:
     from palmette.automl.problems.explanations import Ask
-    from palmette.automl.samples import Repairs
-    from palmette.automl.samples.tables import Raw
 
 FIRST_ROWS = 100  # training rows to send to the delivered package if there is no hold-out
 Measured = Literal["predictions", "importances", "clustering"]
@@ -110,11 +108,6 @@ class Problem(ABC):
     side_metrics: ClassVar[tuple[str, ...]] = ()  # metrics that are reported beside the metric of the run
 
     blueprint: Blueprint
-
-    @staticmethod
-    def apart(tables: Sequence[Raw], repairs: Repairs) -> tuple[Sequence[Raw], Any]:  # noqa: ARG004 - for subclasses
-        """Returns the tables of rows, and what it reads from the other tables, e.g. edges; None for nothing."""
-        return tables, None
 
     @staticmethod
     @abstractmethod

@@ -19,8 +19,8 @@ import pyarrow as pa
 from palmette.automl.kinds import TEXT_FILES, UNUSABLE, file_kinds, files_digest, inspected, kind_of
 from palmette.automl.opening import data_files, files_below, open_file, refusal
 from palmette.automl.parsing import TEXT, decimal_sign, of_column, sample
-from palmette.automl.problem_traits import structure_of
 from palmette.automl.samples import Loaded, Repairs, SampleColumn, Samples, TableError
+from palmette.automl.samples.edges import edges_apart
 from palmette.automl.samples.files import (
     LABEL,
     file_set,
@@ -100,9 +100,9 @@ def _contents(columns: Sequence[SampleColumn], *tables: pd.DataFrame | None) -> 
 
 def tables_at(place: Path, table: str, repairs: Repairs) -> list[Raw]:
     """The tables of a file or folder that `table` names, joined with related ones; paths of the files in cells."""
-    raws, structure = structure_of(_read(place, data_files(place), repairs), repairs)
+    raws, edges = edges_apart(_read(place, data_files(place), repairs), repairs)
     raws = [with_contents_stored(raw) for raw in _named(raws, table, (), repairs)]
-    return [structure.beside(raw, repairs) for raw in raws] if structure else raws
+    return [edges.beside(raw, repairs) for raw in raws] if edges else raws
 
 
 def _named(raws: Sequence[Raw], table: str, arrays: Sequence[str], repairs: Repairs) -> list[Raw]:
@@ -138,17 +138,16 @@ def _load(
             targets = (data.record.target,) if data.record.target else targets
         else:
             raws += _tables(Path(place), repairs)
-    tables, structure = structure_of(_once_each(raws, repairs), repairs)
-    raws = list(tables)
+    raws, edges = edges_apart(_once_each(raws, repairs), repairs)
     if not targets and any(raw.format == "files" and LABEL in raw.names for raw in raws):
         targets = (LABEL,)
     raws = _named(raws, table, arrays, repairs)
-    named = len(raws) + (structure is not None) == len(places) and not any(Path(place).is_dir() for place in places)
+    named = len(raws) + (edges is not None) == len(places) and not any(Path(place).is_dir() for place in places)
     roles = assign(raws, named, table == ALL)
     for raw in roles.aside:
         repairs.add("left-aside", raw.name, 1, reason="its columns are not those of the training table.")
     loaded = _assembled(roles, repairs, targets)
-    loaded = structure.joined(loaded, repairs) if structure is not None else loaded
+    loaded = edges.joined(loaded, repairs) if edges is not None else loaded
     files = (*loaded.samples.files, *(raw.file("related") for raw in raws[0].related))
     joins = (*raws[0].joins, *loaded.samples.joins)
     found = {"sources": places, "table": table, "arrays": arrays, "files": files, "joins": joins}

@@ -29,8 +29,6 @@ from palmette.automl.task_spec.spec import TaskSpec
 
 if TYPE_CHECKING:
     from palmette.automl.learners.graph.nodes import Nodes
-    from palmette.automl.samples import Repairs
-    from palmette.automl.samples.tables import Raw
 
 NODES = "palmette.automl.learners.graph.nodes"
 HOPS = 2  # how many times clustering averages columns over neighbours
@@ -43,13 +41,6 @@ class OfNodes(Problem):
     needs: ClassVar[frozenset[Kind]] = frozenset({"node", "edges"})
     sees_all_rows: ClassVar[bool] = True
     no_onnx: ClassVar[str] = "each prediction depends on the whole graph"
-
-    @staticmethod
-    def apart(tables: Sequence[Raw], repairs: Repairs) -> tuple[Sequence[Raw], Any]:
-        """Returns the tables of nodes, and the edges among them."""
-        from palmette.automl.problems.graph.edges import edges_apart
-
-        return edges_apart(tables, repairs)
 
     def inputs(self, frame: pd.DataFrame, context: pd.DataFrame | None) -> Nodes:
         """Returns the rows as nodes of the graph that they form with the context."""
