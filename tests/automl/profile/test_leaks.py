@@ -193,9 +193,9 @@ def carelessly(table: pd.DataFrame) -> RowSplit:
     return RowSplit(*parts, made.facts.model_copy(update={"strategy": "random"}))
 
 
-def leaks(table: pd.DataFrame, target: str, problem: str, made: RowSplit | None = None, **more: Any) -> list[Any]:
+def leaks(table: pd.DataFrame, target: str, problem: str, made: RowSplit | None = None) -> list[Any]:
     known, request = kinds(table), SplitRequest(target=target, problem=problem)
-    return list(find_leaks(LeakContext(table, request, made or split(table, request, known), known, **more)))
+    return list(find_leaks(LeakContext(table, request, made or split(table, request, known), known)))
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -273,7 +273,8 @@ def test_training_rows_later_than_a_hold_out_by_time_are_found() -> None:
 
 def test_a_column_declared_known_after_the_outcome_is_dropped_by_request_and_reported_once() -> None:
     table = classes().assign(flag=lambda f: f["churn"], copy=lambda f: f["churn"])
-    (leak,) = leaks(table, "churn", "classification", known_after=("flag",), excluded=("copy",))
+    request, known = SplitRequest(target="churn", problem="classification", hidden=("flag", "copy")), kinds(table)
+    (leak,) = find_leaks(LeakContext(table, request, split(table, request, known), known, known_after=("flag",)))
     assert (leak.code, leak.columns, leak.action) == ("known-after", ("flag",), "drop") and "100.0%" in leak.evidence
 
 

@@ -112,7 +112,6 @@ class LeakContext:
     split: RowSplit
     kinds: Mapping[str, Kind]
     known_after: tuple[str, ...] = ()  # columns that the request declares to be known only after the outcome
-    excluded: tuple[str, ...] = ()  # columns that the request leaves out: no leak of theirs matters
     _reductions: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -131,7 +130,7 @@ class LeakContext:
     @cached_property
     def features(self) -> list[str]:
         """All columns that a model may be given: none that the request leaves out, and none that names the parts."""
-        aside = {self.target, self.request.column, *self.known_after, *self.excluded}
+        aside = {self.target, self.request.column, *self.request.hidden}
         aside |= {name for name, kind in self.kinds.items() if kind in STRUCTURE}
         return [str(name) for name in self.table.columns if name not in aside]
 

@@ -85,8 +85,9 @@ def split_request_of(task: TaskSpec, samples: Samples) -> SplitRequest:
     parts = task.split.column if by_column else samples.split_column
     if by_column and not parts:
         raise error_of(UserError, "no-such-column/split")
-    kept_out = {*task.exclude, *task.known_after}
-    hidden = tuple(one for one in samples.names if one in kept_out or (task.include and one not in task.include))
+    kept_out = {column(one, "The request") for one in (*task.exclude, *task.known_after)}
+    included = {column(one, "The request") for one in task.include}
+    hidden = tuple(one for one in samples.names if one in kept_out or (included and one not in included))
     lacking = [one for one in samples.targets if one not in (target, *hidden)]
     if target and samples.inference_rows and not task.forecast.targets and lacking:
         flags = " ".join(f"--exclude {one}" for one in lacking)

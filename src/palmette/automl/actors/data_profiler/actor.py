@@ -56,27 +56,19 @@ def compute(task: TaskSpec, samples: Samples) -> Profile:
     """
     reload(samples)  # raises where a file has changed
     request = split_request_of(task, samples)
-    known_after, excluded, included = (
-        tuple(samples.require(name, "The request").name for name in names)
-        for names in (task.known_after, task.exclude, task.include)
-    )
-    if included:
-        excluded += tuple(one.name for one in samples.columns if one.name not in included)
-    made = _computed(samples, request, known_after, excluded)
+    made = _computed(samples, request, task.known_after)
     shared = [leak.columns[0] for leak in made.leaks if leak.action == "group" and leak.columns]
     if shared and not request.group and not request.by:
-        return _computed(samples, request.model_copy(update={"group": shared[0]}), known_after, excluded)
+        return _computed(samples, request.model_copy(update={"group": shared[0]}), task.known_after)
     group = request.group or made.holdout.entity
     return made.model_copy(update={"split": request.model_copy(update={"group": group})})
 
 
 @lru_cache(maxsize=4)
-def _computed(
-    samples: Samples, request: SplitRequest, known_after: tuple[str, ...], excluded: tuple[str, ...]
-) -> Profile:
+def _computed(samples: Samples, request: SplitRequest, known_after: tuple[str, ...]) -> Profile:
     kinds = {column.name: column.kind for column in samples.columns}
     rows, made = reload(samples).table, split_of(samples, request)
-    return profile(LeakContext(rows, request, made, kinds, known_after, excluded))
+    return profile(LeakContext(rows, request, made, kinds, known_after))
 
 
 def decide(leaks: Iterable[Leak], usable: Collection[str], ask: Callable[[str], str | None]) -> Iterator[LeakDecision]:
