@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.candidates import SeriesUse
-from palmette.automl.learners.forecasting.series import SeriesColumns, by_series, filled, regular, regular_tables
+from palmette.automl.learners.forecasting.series import by_series, filled, regular, regular_tables
 from palmette.automl.measure.metrics import Floats
-from palmette.automl.task_spec.spec import Forecast
+from palmette.automl.splitting.data_splits import SplitRequest
 from palmette.errors import MachineError, UserError, counted
 from palmette.problems import error_of
 
@@ -30,32 +30,34 @@ USUAL_SEASONS: dict[str, tuple[float, ...]] = {"day": (1.0, 7.0), "week": (7.0, 
 """Lengths of usual seasons in days, for steps shorter than a day, of a day, and longer."""
 
 
-def read_use(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> SeriesUse:
+def read_use(rows: pd.DataFrame, request: SplitRequest) -> SeriesUse:
     """Determines the frequency, horizon and seasons of typed rows.
 
     Raises UserError where the series are too short or mixed, or horizon, frequency or country cannot be read.
     """
-    if mixed := _mixed_series(rows, columns):
-        raise error_of(UserError, "repeated-times", columns=columns, name=mixed)
-    frequency = _frequency(rows, columns, wish)
+    wish, time = request.forecast, request.time
+    used = [one for one in dict.fromkeys((time, wish.series, *wish.targets)) if one]
+    if time and not wish.series and (mixed := _mixed_series(rows, time, used)):
+        raise error_of(UserError, "repeated-times", columns=request, name=mixed)
+    frequency = _frequency(rows, request)
     if wish.holidays:
         _require_holidays(wish.holidays, frequency)
-    tables = regular_tables(rows[columns.used], columns.series, columns.time, frequency)
+    tables = regular_tables(rows[used], wish.series, time, frequency)
     lengths = sorted(len(one) for one in tables.values())
     if not lengths:
         raise error_of(UserError, "no-times/rows")
     longest = sorted(tables.values(), key=len, reverse=True)[:MOST_SERIES]
-    values = [filled(one[target]) for one in longest for target in columns.targets]
+    values = [filled(one[target]) for one in longest for target in wish.targets]
     seasons = seasons_of(values, frequency, lengths[len(lengths) // 2])
-    horizon = _horizon(wish.horizon, frequency, lengths[len(lengths) // 2], seasons, columns.time)
+    horizon = _horizon(wish.horizon, frequency, lengths[len(lengths) // 2], seasons, time)
     if lengths[-1] < FEWEST * horizon + 2:
         raise error_of(UserError, "series-too-short", horizon=horizon, longest=lengths[-1], least=FEWEST * horizon + 2)
     shortest = max(next((one for one in lengths if one >= 2 * horizon), lengths[-1]), 1)
     return SeriesUse(
-        targets=tuple(columns.targets),
-        time=columns.time,
+        targets=wish.targets,
+        time=time,
         frequency=frequency,
-        series=columns.series,
+        series=wish.series,
         horizon=horizon,
         seasons=seasons,
         holidays=wish.holidays,
@@ -127,33 +129,32 @@ def days_of(frequency: str) -> float | None:
     return float((start + 100 * offset - start) / pd.Timedelta(days=1) / 100)
 
 
-def _mixed_series(rows: pd.DataFrame, columns: SeriesColumns) -> str:
-    """Returns the column that tells rows with equal stamps apart; '' if there is none, or series are named."""
-    if not columns.time or columns.series:
+def _mixed_series(rows: pd.DataFrame, time: str, used: list[str]) -> str:
+    """Returns the column that tells rows with equal stamps apart; '' if there is none."""
+    dated = rows[rows[time].notna()]
+    if dated.duplicated(time).mean() < REPEATED:
         return ""
-    dated = rows[rows[columns.time].notna()]
-    if dated.duplicated(columns.time).mean() < REPEATED:
-        return ""
-    others = [name for name in map(str, dated) if name not in columns.used]
+    others = [name for name in map(str, dated) if name not in used]
     few = [name for name in others if 1 < dated[name].nunique() <= len(dated) / FEWEST]
-    return next((name for name in few if dated.duplicated([columns.time, name]).mean() <= UNIQUE), "")
+    return next((name for name in few if dated.duplicated([time, name]).mean() <= UNIQUE), "")
 
 
-def _frequency(rows: pd.DataFrame, columns: SeriesColumns, wish: Forecast) -> str:
+def _frequency(rows: pd.DataFrame, request: SplitRequest) -> str:
+    wish = request.forecast
     if wish.frequency:
         try:
             return str(pd.tseries.frequencies.to_offset(wish.frequency).freqstr)
         except ValueError as error:
             raise error_of(UserError, "bad-frequency", wish=wish) from error
-    if not columns.time:
+    if not request.time:
         return "1"
-    stamps = rows[columns.time]
-    by = rows[columns.series].astype(str) if columns.series else pd.Series("", index=rows.index)
+    stamps = rows[request.time]
+    by = rows[wish.series].astype(str) if wish.series else pd.Series("", index=rows.index)
     ordered = stamps.groupby(by).apply(lambda one: one.dropna().drop_duplicates().sort_values().diff())
     apart = ordered.dropna()
     apart = apart[apart > apart.iloc[0] * 0] if len(apart) else apart
     if not len(apart):
-        raise error_of(UserError, "no-times/equal", columns=columns)
+        raise error_of(UserError, "no-times/equal", columns=request)
     if not pd.api.types.is_datetime64_any_dtype(stamps.dtype):
         return f"{float(apart.median()):g}"
     return _offset(stamps.dropna(), apart)

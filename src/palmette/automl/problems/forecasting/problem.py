@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from palmette.automl.calls import Call
 from palmette.automl.candidates import Candidate, Ensembling, Folds, SeriesUse, Strategy
 from palmette.automl.formatting import many, share
-from palmette.automl.kinds import UNUSABLE, Kind
-from palmette.automl.learners.forecasting.series import SeriesColumns, regular_tables
+from palmette.automl.kinds import Kind
+from palmette.automl.learners.forecasting.series import regular_tables
 from palmette.automl.measure.intervals import Units
 from palmette.automl.measure.metrics import Floats, Metric, Predictions, Task, undefined
 from palmette.automl.measure.scorer import SupervisedScorer
@@ -82,16 +82,13 @@ class Forecasting(Problem):
 
     @staticmethod
     def draft(task: TaskSpec, profile: Profile, rows: pd.DataFrame) -> Mapping[str, Any]:
-        columns = columns_of(profile.split)
-        use = read_use(rows, columns, task.forecast)
-        aside = {*columns.targets, columns.time, columns.series, *profile.dropped, *task.exclude, *task.known_after}
-        usable = [one.name for one in profile.columns if one.name not in aside and one.kind not in UNUSABLE]
-        usable = [name for name in usable if not task.include or name in task.include]
-        kinds = {one.name: one.kind for one in profile.columns}
-        covariates = [name for name in usable if kinds[name] in ("number", "boolean", "category")]
+        use = read_use(rows, profile.split)
+        aside = {*use.targets, use.time, use.series, *profile.dropped, *profile.split.hidden}
+        usable = [one for one in profile.columns if one.kind in ("number", "boolean", "category")]
+        covariates = [one.name for one in usable if one.name not in aside]
         known = tuple(name for name in covariates if name in task.forecast.known_ahead)
         past = tuple(name for name in covariates if name not in known)
-        title = ", ".join(columns.targets[:3]) + (", ..." if len(columns.targets) > 3 else "")
+        title = ", ".join(use.targets[:3]) + (", ..." if len(use.targets) > 3 else "")
         count = FOLDS if use.shortest >= 5 * use.horizon else 2
         several = len(task.forecast.targets) > 1 or bool(task.forecast.series)
         return {
@@ -99,8 +96,8 @@ class Forecasting(Problem):
             "metric": first_metric(task) or ("mase" if several else "mae"),
             "series": use.model_copy(update={"known": known, "past": past}),
             "title": f"Forecast of {title}",
-            "package": package.name_of(columns.targets[0]),
-            "folds": Folds(count=task.split.folds or count, kind="time", by=columns.time),
+            "package": package.name_of(use.targets[0]),
+            "folds": Folds(count=task.split.folds or count, kind="time", by=use.time),
             "derived": (),
             "remarks": repairs_of(rows, use),
         }
@@ -112,7 +109,7 @@ class Forecasting(Problem):
 
     @staticmethod
     def held_out(rows: pd.DataFrame, request: SplitRequest) -> tuple[NDArray[np.bool_], tuple[str, ...]] | None:
-        use = read_use(rows, columns_of(request), request.forecast)
+        use = read_use(rows, request)
         if request.test_from and use.time:
             return None
         held = held_out(RowPositions.of(rows, use), use, request.test_share)
@@ -242,11 +239,6 @@ class Forecasting(Problem):
 
     def _windows(self, splits: DataSplits) -> HoldoutWindows:
         return HoldoutWindows(splits.train, splits.holdout, self.use)
-
-
-def columns_of(request: SplitRequest) -> SeriesColumns:
-    """Returns the roles of columns that the request names."""
-    return SeriesColumns(request.forecast.targets, request.time, series=request.forecast.series)
 
 
 def _compared(windows: HoldoutWindows, metric: Metric, made: Predictions) -> tuple[Floats, Predictions, Units]:
