@@ -20,11 +20,9 @@ def kinds(table: pd.DataFrame) -> dict[str, Any]:
     return {str(name): kind_of(table[name], str(name)) for name in table.columns}
 
 
-def split_of(
-    table: pd.DataFrame, problem: str = "classification", given_test: tuple[int, int] = (0, 0), **request: Any
-) -> RowSplit:
+def split_of(table: pd.DataFrame, problem: str = "classification", test_rows: int = 0, **request: Any) -> RowSplit:
     made = SplitRequest(**{"target": "y", "problem": problem, **request})
-    return split(table, made, kinds(table), given_test)
+    return split(table, made, kinds(table), test_rows)
 
 
 @st.composite
@@ -107,7 +105,7 @@ def test_a_file_that_holds_every_row_three_times_keeps_them_together() -> None:
     assert made.facts.strategy == "grouped" and held and not held & learnt
 
 
-@pytest.mark.parametrize("wish", [{"test_share": 0.2}, {"test_share": 0.0}, {"given_test": (0, 90)}])
+@pytest.mark.parametrize("wish", [{"test_share": 0.2}, {"test_share": 0.0}, {"test_rows": 90}])
 def test_what_belongs_together_is_known_of_the_rows_to_learn_from(wish: dict[str, Any]) -> None:
     """However they are cut: equal rows in two folds would make scores out of fold too good."""
     for table, name in ((pd.concat([frame(300).drop(columns="id")] * 3), "a"), (visits(belongs=True), "patient_id")):
@@ -147,7 +145,7 @@ def test_an_entity_to_which_the_target_belongs_stays_on_one_side() -> None:
     for name, is_entity in {"Speaker": True, "home_store": True, "customer_age": False, "age_group": False}.items():
         named = table.rename(columns={"patient_id": name})
         assert split_of(named).facts.entity == (name if is_entity else "")
-    assert not split_of(table, given_test=(0, 90)).facts.entity
+    assert not split_of(table, test_rows=90).facts.entity
 
 
 def test_rows_that_are_equal_but_for_what_the_request_hides_stay_on_one_side() -> None:
@@ -183,7 +181,7 @@ def test_files_numbered_within_one_name_stay_on_one_side() -> None:
     made = split(twins, SplitRequest(target="y", problem="classification"), {"tile": "image"})
     assert not {*made.holdout // 2} & {*made.train // 2}
     patients = table["patient_id"].map("patient{}_cough_".format)
-    assert kept(patients) and not kept(patients, given_test=(500, 600))
+    assert kept(patients) and not kept(patients, test_rows=100)
     assert not kept(table["y"].map("class{}_".format)) and not kept(table.index.to_series().map("{}x".format))
 
 
@@ -237,7 +235,7 @@ def test_of_the_steps_of_a_series_the_latest_are_learnt_from() -> None:
 
 
 def test_a_given_test_file_is_the_hold_out() -> None:
-    made = split_of(frame(), given_test=(900, 1000))
+    made = split_of(frame(), test_rows=100)
     assert list(made.holdout) == list(range(900, 1000)) and made.facts.strategy == "given"
 
 

@@ -185,5 +185,5 @@ def split_of(samples: Samples, request: SplitRequest) -> RowSplit:
     from palmette.automl.samples.load import reload
     from palmette.automl.splitting.split import split
 
-    table, kinds = reload(samples).table, {one.name: one.kind for one in samples.columns}
-    return split(table, request, kinds, (len(table) - samples.test_rows, len(table)))
+    kinds = {one.name: one.kind for one in samples.columns}
+    return split(reload(samples).table, request, kinds, samples.test_rows)

@@ -184,8 +184,6 @@ def has_few_values(rows: pd.DataFrame, features: Collection[str]) -> bool:
 def entity_of(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping[str, Kind]) -> str:
     """The column that names the entity to which the target, or files such as recordings of a speaker, belong; empty
     where there is none."""
-    if not target or problem not in ("classification", "regression"):
-        return ""
     least = -math.inf if file_kinds().keys() & {*kinds.values()} else ALIKE  # an entity is recognised in its files
     found = {
         name: target_likeness(rows[name], rows[target], problem)
@@ -203,8 +201,6 @@ def numbered_files(rows: pd.DataFrame, target: str, problem: str, kinds: Mapping
     Names are compared without their suffix (a picture and its mask), then also without their last number
     (`patient7_cough_2.wav`). They group files if equal names have like targets, and most classes have several names.
     """
-    if not target or problem not in ("classification", "regression"):
-        return None
     columns = [rows[name] for name in rows.columns if name != target and kinds.get(name) in file_kinds()]
     stems = [column.map(lambda path: PurePath(path).stem, na_action="ignore") for column in columns]
     for found in (*stems, *(stem.str.replace(LAST_NUMBER, "", regex=True) for stem in stems)):

@@ -45,10 +45,8 @@ class RowSplit:
     holdout_groups: Positions | None = None  # the same for each row of the hold-out
 
 
-def split(
-    table: pd.DataFrame, request: SplitRequest, kinds: Mapping[str, Kind], given_test: tuple[int, int] = (0, 0)
-) -> RowSplit:
-    """Splits a table into training rows and a hold-out; `given_test` are positions [from, to) of a test file's rows.
+def split(table: pd.DataFrame, request: SplitRequest, kinds: Mapping[str, Kind], test_rows: int = 0) -> RowSplit:
+    """Splits a table into training rows and a hold-out; the last `test_rows` rows are those of a test file.
 
     Raises UserError where there are too few rows, nothing to learn in the target, or no such split.
     """
@@ -58,7 +56,7 @@ def split(
         known &= parts.has_part(table[request.column])
     usable = np.flatnonzero(known)
     splitter = _Splitter(table.iloc[usable], request, kinds, usable, len(table))
-    whole = splitter.whole(given_test)
+    whole = splitter.whole(test_rows)
     if learning_task(request.problem) == "classification" and labels is not None:
         parts.require_classes(labels.iloc[whole.train], request.target, whole.facts.reasons[0])
     return splitter.limited(whole, table) if 0 < request.most_rows < len(whole.train) else whole
@@ -72,11 +70,11 @@ class _Splitter:
     usable: Positions  # positions of `rows` in the table
     count: int  # how many rows the table has
 
-    def whole(self, given_test: tuple[int, int]) -> RowSplit:
+    def whole(self, test_rows: int) -> RowSplit:
         """Every row with a target in one of the parts."""
-        request, (first, last) = self.request, given_test
-        if last > first:
-            inside = (self.usable >= first) & (self.usable < last)
+        request = self.request
+        if test_rows:
+            inside = self.usable >= self.count - test_rows
             return self._given(inside, f"The {int(inside.sum())} rows of the test file are the hold-out.")
         decided = load("problem", request.problem).held_out(self.rows, request) if request.test_share else None
         if decided is not None:
@@ -173,7 +171,9 @@ class _Splitter:
 
     @property
     def _may_group(self) -> bool:
-        return not self.request.group and self.request.by in ("", "group")
+        """Whether rows may be of entities to which their target belongs."""
+        supervised = self.request.problem in ("classification", "regression") and bool(self.request.target)
+        return supervised and not self.request.group and self.request.by in ("", "group")
 
     def _groups(self, named: bool = True) -> tuple[Hashes, bool, list[str]]:
         """A hash for each row, equal for rows that must stay together; whether there are any, and the reasons.
