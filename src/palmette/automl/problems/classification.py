@@ -167,7 +167,5 @@ def positive_class(task: TaskSpec, target: TargetProfile) -> str | None:
         raise error_of(UserError, "unknown-class", task.positive, values, target=target, task=task, values=values[:12])
     if target.class_count != 2 or len(values) != 2:
         return None
-    negative = [value for value in values if value.strip().casefold() in NEGATIVE]
-    if len(negative) == 1:
-        return values[1] if negative[0] == values[0] else values[0]
-    return values[1]
+    negative = [value for value in values if value.casefold() in NEGATIVE]
+    return values[0] if negative == values[1:] else values[1]

@@ -57,15 +57,12 @@ class Regression(Supervised):
     @staticmethod
     def strategies(task: TaskSpec, profile: Profile) -> tuple[Strategy, ...]:
         """Returns the metric's scale; else the plain target, and its logarithm if that evens out a skewed target."""
-        metric, target = Regression.objective(task, profile), profile.target
-        if metric == "rmsle":
-            return (Strategy(target_transform="log1p"),)
-        if metric == "rmse_log":
-            return (Strategy(target_transform="log"),)
-        numbers = None if target is None else target.numbers
-        if target is None or numbers is None or numbers.least < 0 or numbers.skew < SKEWED:
+        if scale := LOG_SCALES.get(Regression.objective(task, profile)):
+            return (Strategy(target_transform=scale),)
+        target = profile.target
+        if target is None or target.numbers is None or target.numbers.least < 0 or target.numbers.skew < SKEWED:
             return (Strategy(),)
-        even = abs(target.log_skew) < numbers.skew / 2
+        even = abs(target.log_skew) < target.numbers.skew / 2
         return (Strategy(), Strategy(target_transform="log1p")) if even else (Strategy(),)
 
     def truth(self, rows: pd.DataFrame) -> NDArray[np.generic]:
@@ -129,7 +126,6 @@ def bounds_of(target: Floats, transform: str) -> tuple[float, float]:
 
 def _transformed(regressor: Call, transform: str) -> Call:
     """Wraps a regressor to learn on another scale."""
-    functions = ("numpy.log", "numpy.exp") if transform == "log" else ("numpy.log1p", "numpy.expm1")
-    func, inverse = map(Name, functions)
+    func, inverse = (Name(f"numpy.{by[transform].__name__}") for by in (LEARN, RESTORE))
     arguments = {"regressor": regressor, "func": func, "inverse_func": inverse}
     return Call("sklearn.compose.TransformedTargetRegressor", arguments)

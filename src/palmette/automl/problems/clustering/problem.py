@@ -116,7 +116,7 @@ class Clustering(Problem):
         """Returns the scorer of some rows, by their labels where the metric compares with labels and some are known."""
         labels = self._labels(rows) if self.metric.needs == "groups" else None
         metric, truth = (self.guide, self.matrix(splits, rows)) if labels is None else (self.metric, labels)
-        return ClusterScorer(metric, truth, _one_half(rows) if folds is None else folds, self.blueprint.seed)
+        return ClusterScorer(metric, truth, self.blueprint.seed, folds)
 
     def _labels(self, rows: pd.DataFrame) -> NDArray[np.int64] | None:
         """Returns the labels of rows as numbers (n,), negative where unknown; None if fewer than two are known."""
@@ -142,9 +142,9 @@ class Clustering(Problem):
         """Returns all metrics, the metric of the run first; agreement with labels only if there are labels."""
         labels, matrix = self._labels(splits.holdout), self.matrix(splits, splits.holdout)
         truths = {"distances": matrix, **({} if labels is None else {"groups": labels})}
-        found, half = list[Score](), _one_half(splits.holdout)
+        found = list[Score]()
         for metric in (one for one in METRICS.values() if one.task == "clustering" and one.needs in truths):
-            scorer = ClusterScorer(metric, truths[metric.needs], half, self.blueprint.seed)
+            scorer = ClusterScorer(metric, truths[metric.needs], self.blueprint.seed)
             value, bounds = scorer.score(_outputs(made)), scorer.interval(_outputs(made))
             other = math.nan if baseline is None else scorer.score(_outputs(baseline))
             if math.isfinite(value):
@@ -210,10 +210,6 @@ def _outputs(made: Predictions) -> Floats:
     """Returns the clusters twice, (n, 2)."""
     clusters = made.values.astype(float)
     return np.column_stack([clusters, clusters])
-
-
-def _one_half(rows: pd.DataFrame) -> NDArray[np.int64]:
-    return np.zeros(len(rows), dtype=np.int64)
 
 
 def _are_cluster_numbers(clusters: Floats) -> bool:

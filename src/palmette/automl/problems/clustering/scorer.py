@@ -82,11 +82,11 @@ class ClusterScorer(Scorer):
     blends = False  # the cluster numbers of different models have no relation
     measured = "on the training rows"
 
-    def __init__(self, metric: Metric, truth: NDArray[Any], folds: NDArray[np.int64], seed: int = 0) -> None:
+    def __init__(self, metric: Metric, truth: NDArray[Any], seed: int, folds: NDArray[np.int64] | None = None) -> None:
         """`truth` is (n, d), the matrix of the rows, or (n,), their labels as numbers, negative where unknown; `folds`
-        (n,) is the half of each row.
+        (n,) is the half of each row; None for a single model.
         """
-        self.metric, self._folds = metric, folds
+        self.metric, self._folds = metric, np.zeros(len(truth), np.int64) if folds is None else folds
         order = np.random.default_rng(seed).permutation(len(truth))
         order = order[truth[order] >= 0] if metric.needs == "groups" else order
         self._rows = np.sort(order[:MOST_ROWS] if metric.name == "silhouette" else order)
