@@ -236,7 +236,9 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
     facts = [
         described(name, source, made[name], rows, kinds.get(name), arrays.get(name)) for source, name in called.items()
     ]
-    facts = with_codes(facts, pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()}))
+    table = pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()})
+    rest = {name: made[name].series.iloc[rows:].reset_index(drop=True) for name in map(str, inference)}
+    known, facts = pd.DataFrame(rest) if len(inference) else None, with_codes(facts, table)
     for empty in (column.name for column in facts if not column.distinct):
         repairs.add("empty-column", empty, 1)
     few = [one for one in facts if one.distinct <= PARTS]
@@ -246,11 +248,9 @@ def _assembled(roles: Roles, repairs: Repairs, hub_targets: tuple[str, ...]) -> 
         columns=tuple(facts), rows=rows, test_rows=len(test), inference_rows=len(inference),
         targets=tuple(dict.fromkeys(called.get(name, name) for name in (*roles.targets, *hub_targets))),
         key=roles.key, split_column=split_column, repairs=tuple(dict.fromkeys(repairs)),
-        contents=_contents(facts, pd.DataFrame({name: one.series for name, one in made.items()})),
+        contents=_contents(facts, table, known),
     )  # fmt: skip
-    table = pd.DataFrame({name: one.series.iloc[:rows] for name, one in made.items()})
-    known = pd.DataFrame({name: made[name].series.iloc[rows:].reset_index(drop=True) for name in map(str, inference)})
-    loaded = Loaded(samples, table, known if len(inference) else None)
+    loaded = Loaded(samples, table, known)
     if form is None:
         return loaded
     answers = form.frame.assign(**form.named).astype(object).where(form.frame.notna(), None)

@@ -157,9 +157,8 @@ class DistinctTexts:
         self.counts = np.bincount(self.codes[self.codes >= 0], minlength=len(encoded.dictionary))
         self.trimmed = pc.utf8_trim(encoded.dictionary, BLANKS)
         self.folded = pc.utf8_lower(self.trimmed)
-        padded = pc.and_(pc.not_equal(self.trimmed, encoded.dictionary), pc.not_equal(self.trimmed, ""))
-        self.padded = self.rows(np.flatnonzero(padded.to_numpy(zero_copy_only=False)))
-        """Rows whose text has blanks around it."""
+        self.padded = pc.and_(pc.not_equal(self.trimmed, encoded.dictionary), pc.not_equal(self.trimmed, ""))
+        """Whether a text has blanks around it."""
 
     def rows(self, places: Places) -> int:
         """How many rows have one of these texts."""
@@ -287,7 +286,7 @@ def _words(column: DistinctTexts) -> Typed:
     kept = column.present(MISSING - {"na"} if countries else MISSING)
     texts = column.at(kept)
     found = column.finished(kept, np.array(texts, dtype=object), np.nan, Reading(form="words"))
-    column.repairs.add("blanks", column.name, column.padded)
+    column.repairs.add("blanks", column.name, column.rows(np.flatnonzero(column.padded)))
     if len(texts) <= MOST_COMPARED:
         shown = {unicodedata.normalize("NFKC", text).casefold() for text in texts}
         column.repairs.add("capitals", column.name, len({*texts}) - len(shown))
