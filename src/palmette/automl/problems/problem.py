@@ -148,11 +148,6 @@ class Problem(ABC):
         """The metric that guides the search."""
         return self.metric
 
-    @property
-    def columns_of_outputs(self) -> int:
-        """Most numbers per row in an output, apart from those of classes."""
-        return 2
-
     @abstractmethod
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns the candidates that others are compared with; the first is the dummy."""
@@ -214,7 +209,7 @@ class Problem(ABC):
         return [splits.holdout]
 
     def answer_size(self, rows: int) -> tuple[int, int]:
-        """Returns the most rows and columns of an answer to `rows` rows."""
+        """Returns the most rows and columns of an answer to `rows` rows; outputs have no more columns."""
         return rows, len(self.blueprint.classes) + 8
 
     def requests(self, splits: DataSplits, made: Predictions) -> tuple[EndpointRequest, ...]:

@@ -194,7 +194,7 @@ def _verified(
 ) -> CandidateResult | Violation:
     """Reads the outputs of a trial, which must be finite in the rows `due` (n,), and missing in the others."""
     name = trial.candidate.name
-    most = HEADER_BYTES + 8 * rows * max(2, len(problem.blueprint.classes), problem.columns_of_outputs)
+    most = HEADER_BYTES + 8 * rows * problem.answer_size(rows)[1]
     try:
         made = np.load(io.BytesIO(read_made(folder / OUTPUTS, f"{name}.npy", most)), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

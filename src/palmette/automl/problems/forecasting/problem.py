@@ -124,10 +124,6 @@ class Forecasting(Problem):
         assert self.blueprint.series is not None
         return self.blueprint.series
 
-    @property
-    def columns_of_outputs(self) -> int:
-        return len(self.use.targets)
-
     def baselines(self) -> tuple[Candidate, ...]:
         """Returns the last value, and the last season if there is one."""
         last = Candidate(name="naive-last", learner="naive", reason="the last value again")
