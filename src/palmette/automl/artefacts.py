@@ -174,7 +174,6 @@ class WrittenCode(Model):
 
     @classmethod
     def joined(cls, parts: Sequence[WrittenCode]) -> WrittenCode:
-        """Returns all code of several writers."""
         fields = {name: tuple(chain.from_iterable(getattr(one, name) for one in parts)) for name in cls.model_fields}
         return cls.model_validate(fields)
 

@@ -267,7 +267,6 @@ class Selection(Model):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the members."""
         return tuple(one.candidate.name for one in self.members)
 
     def in_use(self, blueprint: Blueprint) -> Blueprint:

@@ -65,19 +65,16 @@ def learner_named(name: str) -> Learner:
 
 @cache
 def encoder_named(name: str) -> Encoder:
-    """Returns the registered encoder."""
     encoder: Encoder = create("encoder", name)
     return encoder
 
 
 def learners() -> tuple[Learner, ...]:
-    """Returns all registered learners."""
     return tuple(map(learner_named, names("learner")))
 
 
 @cache
 def encoders() -> tuple[Encoder, ...]:
-    """Returns all registered encoders."""
     return tuple(map(encoder_named, names("encoder")))
 
 

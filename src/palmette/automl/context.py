@@ -111,7 +111,6 @@ def measured(plans: Plans | None) -> Section:
 
 
 def described(candidate: Candidate) -> str:
-    """Describes a candidate in one line."""
     given = json.dumps(dict(candidate.settings), ensure_ascii=False) if candidate.settings else "usual settings"
     strategy = candidate.strategy.model_dump(exclude_defaults=True)
     around = f", {json.dumps(strategy)}" if strategy else ""

@@ -128,7 +128,6 @@ def seconds(value: float | None) -> str:
 
 
 def size(megabytes: float) -> str:
-    """Formats a size in megabytes."""
     if megabytes < 1:
         return f"{number(1000 * megabytes, 2)} kB"
     return f"{number(megabytes, 3)} MB" if megabytes < 1000 else f"{number(megabytes / 1000, 3)} GB"

@@ -110,7 +110,6 @@ class Plot:
         self._parts.append(Markup('<path class="whisker c0" d="{}"/>').format(path))
 
     def svg(self) -> Markup:
-        """The SVG element."""
         ground, xs, ys = HEIGHT - BOTTOM, self.x.ticks(), self.y.ticks()
         axes = [Markup('<path class="axis" d="M{} {}H{}"/>').format(LEFT, ground, WIDTH - RIGHT)]
         text = Markup('<text class="tick" x="{:.1f}" y="{}" text-anchor="middle">{}</text>')

@@ -145,7 +145,6 @@ def are_probabilities(outputs: Floats) -> bool:
 
 
 def usual_metric(target: TargetProfile) -> str:
-    """Returns the default metric for a target."""
     if target.class_count == 2:
         return "roc_auc" if not target.classes or target.classes[-1].share < IMBALANCED else "accuracy"
     return "accuracy" if target.entropy > EVEN else "f1_macro"

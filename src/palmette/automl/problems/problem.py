@@ -275,5 +275,4 @@ def problem_named(name: str) -> type[Problem]:
 
 
 def problem_of(blueprint: Blueprint) -> Problem:
-    """Returns the problem that a blueprint solves."""
     return problem_named(blueprint.problem)(blueprint)

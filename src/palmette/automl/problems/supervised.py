@@ -208,5 +208,4 @@ def _pipeline(encoder: Call, model: Call) -> Call:
 
 
 def _step(member: EnsembleMember) -> str:
-    """Returns the name of a member in an ensemble."""
     return member.candidate.name.replace("-", "_").replace("__", "_")

@@ -296,7 +296,6 @@ The most certain come first. Later ones do not report a column again.
 
 
 def find_leaks(context: LeakContext) -> Iterator[Leak]:
-    """The leaks that the detectors find."""
     found: set[str] = set()
     for find, least in DETECTORS.items():
         if least and (not context.target or len(context.rows) < least):

@@ -129,7 +129,6 @@ def _flattened(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _records(opened: Opened, records: Objects) -> pd.DataFrame:
-    """The table of objects."""
     opened.require_size(len(records), len({name for one in records for name in one}))
     return pd.DataFrame(records, dtype=object)
 

@@ -76,7 +76,6 @@ class Raw:
         return replace(self, frame=self.frame[[name for name in self.names if name not in names]], sources=sources)
 
     def file(self, role: Role) -> DataFile:
-        """The file, as it is recorded."""
         return DataFile(
             path=str(self.opened.path), member=self.member, role=role, sha256=self.opened.sha256,
             format=self.format, dialect=self.dialect, rows=len(self.frame),

@@ -209,5 +209,4 @@ def require_understood(request: Request, data: DataSummary, given: TaskSpec, rea
 
 
 def unsupported(what: str, remedy: str = "") -> UserError:
-    """Returns the error for an unsupported problem."""
     return UserError(f"The request asks for {what}. Supported are {SUPPORTED}.", remedy, code="task-unsupported")

@@ -19,7 +19,6 @@ ASKED = 3  # number of requests that are compared and timed
 
 
 def name_of(target: str) -> str:
-    """Returns the name of the package."""
     plain = re.sub(r"[^a-z0-9]+", "_", target.casefold()).strip("_")[:40].strip("_") or "series"
     return f"{'m_' if plain[0].isdigit() else ''}{plain}_forecast"
 
