@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from palmette.automl.candidates import SeriesUse
-from palmette.automl.learners.forecasting.series import by_series, filled, regular, regular_tables
+from palmette.automl.learners.forecasting.series import filled, regular_tables
 from palmette.automl.measure.metrics import Floats
+from palmette.automl.problems.forecasting.windows import RowPositions
 from palmette.automl.splitting.data_splits import SplitRequest
 from palmette.errors import MachineError, UserError, counted
 from palmette.problems import error_of
@@ -84,14 +85,10 @@ def _require_holidays(country: str, frequency: str) -> None:
 
 def repairs_of(rows: pd.DataFrame, use: SeriesUse) -> tuple[str, ...]:
     """Describes the repairs of time stamps, one sentence each."""
-    repeated = gaps = missing = 0
-    for part in by_series(rows, use.series).values():
-        table = regular(part, use.time, use.frequency)
-        stamps = part[use.time] if use.time else pd.Series(range(len(part)))
-        missing += int(stamps.isna().sum())
-        distinct = len(table) if not use.time else int(stamps.nunique())
-        repeated += int(stamps.notna().sum()) - distinct
-        gaps += max(len(table) - distinct, 0)
+    places = RowPositions.of(rows, use)
+    known, count = places.step >= 0, sum(places.lengths)
+    distinct = len(np.unique((places.series * count + places.step)[known]))
+    missing, repeated, gaps = int((~known).sum()), int(known.sum()) - distinct, count - distinct
     repairs = {
         f"{counted(missing, 'row')} without a time stamp: left out.": missing,
         f"{counted(repeated, 'row')} with a repeated time stamp: the values are averaged.": repeated,
