@@ -1,6 +1,6 @@
 """Language models: typed tasks, prompts, providers, recordings. One path for every model, and for none.
 
-Reading order: `messages` (what goes to a model and comes back), `answers` (text into a typed answer), `prompt` and
+Reading order: `messages` (what goes to a model and comes back), `answers` (text into a typed answer),
 `context` (what a model is shown), `answerer` (asking, within the budget), `agent` (a task that a model or the built-in
 rules answer), `opening` (which model in which role), and where replies come from: `api`, `relay`,
 `cassette`. Beside them: `telemetry`, a run as spans.

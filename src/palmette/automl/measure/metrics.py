@@ -270,7 +270,7 @@ def _of_labels(name: str) -> Metric:
         one = positive_of(truth, predictions, positive)
         names = pd.Index(list(dict.fromkeys((*classes_of(truth, predictions), one))))
         true, predicted, (place,) = (names.get_indexer(pd.Index(texts)) for texts in (truth, predictions.values, [one]))
-        return lambda rows: float(FORMULAS[name](counts(true[rows], predicted[rows], len(names)), place))
+        return lambda rows: float(FORMULAS[name](counts(true[rows], predicted[rows], len(names)), int(place)))
 
     return Metric(name, "classification", "labels", prepared)
 

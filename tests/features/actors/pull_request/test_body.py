@@ -349,6 +349,10 @@ def build_features(tables, as_of):
         col("g"),
     )
 """
+QUERY = """
+WITH counted AS (SELECT user_id, count(*) AS f, max(g) AS g, 1 AS more, 2 AS others FROM events GROUP BY user_id)
+SELECT user_id, :as_of AS as_of, coalesce(f, 0) AS f, g FROM counted;
+"""
 
 
 @pytest.mark.parametrize(
@@ -359,8 +363,9 @@ def build_features(tables, as_of):
         (("f", "h"), "breaking", "breaking; adds h; removes g"),
     ],
 )
-def test_the_class_of_a_change(names: tuple[str, ...], kind: str, text: str) -> None:
-    found = change_class(view_of(*map(feature, names)), SCRIPT)
+@pytest.mark.parametrize("before", [SCRIPT, QUERY], ids=["script", "query"])
+def test_the_class_of_a_change(before: str, names: tuple[str, ...], kind: str, text: str) -> None:
+    found = change_class(view_of(*map(feature, names)), before)
     assert (found.kind, str(found)) == (kind, text)
 
 

@@ -6,9 +6,14 @@ The same facts give the same text, without times or local paths. Text from the s
 import ast
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Literal, NamedTuple
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from palmette.delivery.markdown import block, code, items, prose, sections, table, text
 from palmette.engine.actor import Measurement, Violation
@@ -301,11 +306,14 @@ def change_class(view: View, before: str | None) -> ChangeClass:
 
 
 def output_columns(source: str) -> frozenset[str]:
-    """Names in the widest `select` of a script, which defines its output; empty if the text is not valid Python."""
+    """Names in the widest `select` of a script or query, which defines its output; empty if the text is neither."""
     try:
         tree = ast.parse(source)
     except SyntaxError:
-        return frozenset()
+        query = None
+        with suppress(SqlglotError):
+            query = sqlglot.parse_one(source, read="spark").find(exp.Query)
+        return frozenset(query.named_selects if query else ())
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     selects = [node for node in calls if dotted_name(node.func).endswith(".select")]
     return max((frozenset(filter(None, map(_name, node.args))) for node in selects), key=len, default=frozenset())
