@@ -57,7 +57,7 @@ bench-kills: .venv/.dev ## kill -9 before and after every event, and at random; 
 	@$(BIN)/python examples/offers/prepare.py
 	@$(BIN)/python -m palmette_bench kills $(or $(KILLS),toys=300 automl=60 features=30)
 
-bench-load: .venv/.dev ## 200 runs in one process, 20 beside each other, a million events, 10,000 elements
+bench-load: .venv/.dev ## 200 runs in one process, 20 beside each other, a long journal, 10,000 elements
 	@$(BIN)/python -m palmette_bench load
 
 bench-fuzz: .venv/.dev ## Every reader on hostile and random input; EXAMPLES=2000 of each property
