@@ -29,7 +29,7 @@ QUICK_SHARE = 1 / 6
 @click.option("--model", default="offline", metavar="PROVIDER:NAME", help="Language model for the agents.")
 @click.option("--money", type=float, help="US dollars that all runs together may cost.")
 @click.option("--peer", "peers", multiple=True, metavar="NAME=COMMAND", help="A system, called like `external`.")
-@click.option("--quick", is_flag=True, help="A few sets, one seed, a sixth of the time (10 s): at most 10 minutes.")
+@click.option("--quick", is_flag=True, help="A few sets, one seed, a sixth of the time (10 s): 15 to 25 minutes.")
 @click.option("--tables", "only_tables", is_flag=True, help="Run nothing; print the tables of the records.")
 def main(  # noqa: PLR0913 - one parameter per option
     studies: tuple[str, ...],
